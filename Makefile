@@ -1,0 +1,32 @@
+# The commands of the project. Everything runs in .venv, built from constraints.txt.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+BIN := .venv/bin
+READY := .venv/.ready
+
+.DEFAULT_GOAL := run
+.PHONY: run test check bench clean
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "truegraph needs Python 3.11 or newer; set it with: make PYTHON=/path/to/python3.11"; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@
+
+run: $(READY)  ## the main job on embedded data
+	$(BIN)/truegraph learn cora --degree 10 --out runs/cora/graph.npz --picture runs/cora/graph.png
+
+test: $(READY)  ## the whole test suite
+	$(BIN)/python -m pytest
+
+check: $(READY)  ## style, types and import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/python -m pytest tests/test_house.py
+
+bench: $(READY)  ## the graph learning benchmark (see benchmarks/README.md for all)
+	$(BIN)/python benchmarks/graph_learning.py
+
+clean:
+	rm -rf .venv runs
