@@ -1,0 +1,199 @@
+"""The loops of the solvers, compiled by numba.
+
+Every loop runs over rows in parallel and sums each row in a fixed order, and sums over rows are
+taken over blocks of fixed size, so the bits do not depend on the number of threads.
+
+A candidate graph is the CSR structure ``(indptr, indices, distance)`` with both directions of
+every pair stored; ``theta`` multiplies the distances on the fly.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+
+_BLOCK = 2048
+_compiled = njit(parallel=True, cache=True, nogil=True)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _weight(slack: float, smoothing: float) -> float:
+    """Edge weight w of a slack x: max(0, x), or its smooth version."""
+    if smoothing == 0.0:
+        return max(0.0, slack)
+    root = math.sqrt(slack * slack + 4.0 * smoothing)
+    if slack >= 0.0:
+        return 0.5 * (slack + root)
+    return 2.0 * smoothing / (root - slack)  # the same number without cancellation
+
+
+@_compiled
+def evaluate(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    smoothing: float,
+    degree: Any,
+    potential: Any,
+    active: Any,
+) -> None:
+    """Fill degree (N,), potential (N,) and active (N,) for the node multipliers lam (N,).
+
+    potential_i is half the sum over i's pairs of w^2 (plus 2 m log w when smoothed), so that its
+    sum over the nodes counts each pair once; active_i counts the pairs with curvature.
+    """
+    for i in prange(lam.size):
+        total = 0.0
+        energy = 0.0
+        count = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            slack = 0.5 * (lam[i] + lam[indices[e]]) - theta * distance[e]
+            if smoothing == 0.0:
+                if slack > 0.0:
+                    total += slack
+                    energy += slack * slack
+                    count += 1
+            else:
+                w = _weight(slack, smoothing)
+                total += w
+                energy += w * w + 2.0 * smoothing * math.log(w)
+                count += 1
+        degree[i] = total
+        potential[i] = 0.5 * energy
+        active[i] = count
+
+
+@_compiled
+def hessian(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    smoothing: float,
+    degree: Any,
+    row_start: Any,
+    columns: Any,
+    values: Any,
+    diagonal: Any,
+) -> None:
+    """Fill the model Hessian in log lam: CSR off-diagonal part and diagonal (N,).
+
+    diag(max(lam d, 1)) + 1/2 Lam S diag(w') S' Lam, where w' is 0 or 1 without smoothing.
+    row_start (N+1,) comes from the counts of `evaluate`.
+    """
+    for i in prange(lam.size):
+        position = row_start[i]
+        curvature = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            slack = 0.5 * (lam[i] + lam[j]) - theta * distance[e]
+            slope = 1.0
+            if smoothing == 0.0:
+                if slack <= 0.0:
+                    continue
+            else:
+                root = math.sqrt(slack * slack + 4.0 * smoothing)
+                slope = _weight(slack, smoothing) / root
+            curvature += slope
+            columns[position] = j
+            values[position] = 0.5 * lam[i] * lam[j] * slope
+            position += 1
+        diagonal[i] = max(lam[i] * degree[i], 1.0) + 0.5 * lam[i] * lam[i] * curvature
+
+
+@_compiled
+def conjugate_gradients(
+    row_start: Any,
+    columns: Any,
+    values: Any,
+    diagonal: Any,
+    right: Any,
+    tolerance: float,
+    max_iter: int,
+    solution: Any,
+) -> int:
+    """Solve (diagonal + off-diagonal) solution = right, Jacobi-preconditioned; return the steps."""
+    n = right.size
+    blocks = (n + _BLOCK - 1) // _BLOCK
+    residual = right.copy()
+    direction = right / diagonal
+    product = np.empty(n)
+    first = np.zeros(blocks)
+    second = np.zeros(blocks)
+    for b in prange(blocks):
+        total = 0.0
+        for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
+            solution[i] = 0.0
+            total += residual[i] * direction[i]
+        first[b] = total
+    rho = first.sum()
+    target = tolerance * tolerance * rho
+    steps = 0
+    while steps < max_iter and rho > target and rho > 0.0:
+        for b in prange(blocks):
+            total = 0.0
+            for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
+                value = diagonal[i] * direction[i]
+                for e in range(row_start[i], row_start[i + 1]):
+                    value += values[e] * direction[columns[e]]
+                product[i] = value
+                total += direction[i] * value
+            first[b] = total
+        step = rho / first.sum()
+        for b in prange(blocks):
+            total = 0.0
+            for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
+                solution[i] += step * direction[i]
+                residual[i] -= step * product[i]
+                total += residual[i] * residual[i] / diagonal[i]
+            second[b] = total
+        rho_next = second.sum()
+        ratio = rho_next / rho
+        rho = rho_next
+        for i in prange(n):
+            direction[i] = residual[i] / diagonal[i] + ratio * direction[i]
+        steps += 1
+    return steps
+
+
+@_compiled
+def isolated_start(indptr: Any, distance: Any, theta: float, lam: Any) -> None:
+    """Fill lam (N,) with the solution of each node's own problem.
+
+    As if all neighbours had the node's own multiplier: lam sum_e max(0, lam - theta z_e) = 1.
+    The left side is convex and increasing, so Newton from the right is monotone.
+    """
+    for i in prange(lam.size):
+        nearest = np.inf
+        for e in range(indptr[i], indptr[i + 1]):
+            nearest = min(nearest, theta * distance[e])
+        x = nearest + 1.0 / max(1.0, nearest)  # one pair alone already gives a degree >= 1 / x
+        for _ in range(60):
+            total = 0.0
+            count = 0
+            for e in range(indptr[i], indptr[i + 1]):
+                gap = x - theta * distance[e]
+                if gap > 0.0:
+                    total += gap
+                    count += 1
+            step = (x * total - 1.0) / (total + x * count)
+            x -= step
+            if step <= 1e-3 * x:
+                break
+        lam[i] = x
+
+
+@_compiled
+def weights(
+    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
+) -> None:
+    """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z)."""
+    for i in prange(lam.size):
+        for e in range(indptr[i], indptr[i + 1]):
+            out[e] = max(0.0, 0.5 * (lam[i] + lam[indices[e]]) - theta * distance[e])

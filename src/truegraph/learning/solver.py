@@ -1,0 +1,306 @@
+"""The most probable graph on a list of candidate pairs, with a certificate.
+
+The paper's problem (its equation 4), over symmetric A >= 0 with zero diagonal::
+
+    minimise  |A o D|_11  -  alpha 1'log(A 1)  +  beta |A|_F^2
+
+On candidate pairs e = (i, j) with weight w_e and distance z_e, where every pair is counted once::
+
+    minimise  2 theta z'w + |w|^2 - sum_i log d_i,      d_i = sum of the weights at node i
+
+is the one-parameter form; the paper's solution is sqrt(alpha / (2 beta)) times this one with
+theta = 1 / sqrt(2 alpha beta) (`one_parameter_form`). The dual has one multiplier per node::
+
+    w_e(lam) = max(0, (lam_i + lam_j) / 2 - theta z_e)
+    dual(lam) = sum_i (1 + log lam_i) - sum_e w_e(lam)^2  <=  optimum  <=  primal(w)
+
+At the optimum lam_i d_i = 1, and for w = w(lam) the duality gap is exactly
+sum_i (lam_i d_i - 1 - log(lam_i d_i)): a proof of accuracy that costs nothing.
+
+We maximise the dual by Newton's method in log lam, where no positivity bound can throttle the
+step. Where the kinks of max(0, .) make it stall, max(0, x) is replaced by
+(x + sqrt(x^2 + 4 m)) / 2 and m is driven to zero. The cost is linear in the candidate pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.learning import kernels
+
+Floats = NDArray[np.float64]
+
+_LONGEST_STEP = 3.0  # in log lam
+_SHORT_STEP = 1e-2  # two shorter line searches in a row count as a stall
+_SMOOTHING_FACTOR = 0.1
+_SMALLEST_SMOOTHING = 1e-22
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A graph on the candidate pairs and how close to the optimum it provably is.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (stored candidate entries,)
+        Edge weights, aligned with the entries of the candidate matrix.
+    multipliers : ndarray of shape (n_nodes,)
+        The dual solution lam; 1 / degree at the optimum.
+    primal, dual : float
+        Objective of the graph, and a lower bound on every graph's objective.
+    """
+
+    weights: Floats
+    multipliers: Floats
+    primal: float
+    dual: float
+    tolerance: float
+    iterations: int
+    inner_iterations: int = 0
+    smoothed: bool = False
+
+    @property
+    def relative_gap(self) -> float:
+        """(primal - dual) / max(1, |primal|)."""
+        return max(0.0, self.primal - self.dual) / max(1.0, abs(self.primal))
+
+    @property
+    def converged(self) -> bool:
+        """Whether the relative gap is within the tolerance."""
+        return self.relative_gap <= self.tolerance
+
+
+def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
+    """Return (theta, scale): the paper's graph is scale times the one for theta.
+
+    The paper's beta |A|_F^2 counts every pair twice, so it is 2 beta |w|^2 here.
+    """
+    return 1.0 / math.sqrt(2.0 * alpha * beta), math.sqrt(alpha / (2.0 * beta))
+
+
+@dataclass
+class _Dual:
+    """Minus the dual at one point: its value, its derivative and what they are made of."""
+
+    candidates: csr_array
+    theta: float
+    smoothing: float
+    log_lam: Floats
+    lam: Floats = field(init=False)
+    degree: Floats = field(init=False)
+    active: NDArray[np.int64] = field(init=False)
+    value: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        nodes = self.log_lam.size
+        self.lam = np.exp(self.log_lam)
+        self.degree, potential = np.empty(nodes), np.empty(nodes)
+        self.active = np.empty(nodes, dtype=np.int64)
+        kernels.evaluate(
+            self.candidates.indptr,
+            self.candidates.indices,
+            self.candidates.data,
+            self.theta,
+            self.lam,
+            self.smoothing,
+            self.degree,
+            potential,
+            self.active,
+        )
+        self.value = float(potential.sum() - self.log_lam.sum())
+
+    @property
+    def gradient(self) -> Floats:
+        return self.lam * self.degree - 1.0
+
+    @property
+    def dual(self) -> float:
+        """The lower bound; meaningful without smoothing only."""
+        return self.log_lam.size - self.value
+
+    @property
+    def gap(self) -> float:
+        """Primal minus dual of the graph w(lam), infinite when a node has no weight."""
+        product = self.lam * self.degree
+        if not product.min() > 0.0:
+            return math.inf
+        return float(np.sum(product - 1.0 - np.log(product)))
+
+    @property
+    def relative_gap(self) -> float:
+        """The gap relative to the primal objective."""
+        gap = self.gap
+        return gap / max(1.0, abs(self.dual + gap)) if math.isfinite(gap) else math.inf
+
+    def moved(self, step: Floats, length: float) -> _Dual:
+        return _Dual(
+            self.candidates, self.theta, self.smoothing, self.log_lam + length * step
+        )
+
+    def newton_step(self) -> tuple[Floats, int]:
+        """Solve the model Hessian's system; return the step and the CG iterations."""
+        nodes = self.lam.size
+        row_start = np.zeros(nodes + 1, dtype=np.int64)
+        np.cumsum(self.active, out=row_start[1:])
+        columns = np.empty(row_start[-1], dtype=self.candidates.indices.dtype)
+        values = np.empty(row_start[-1])
+        diagonal, step = np.empty(nodes), np.empty(nodes)
+        kernels.hessian(
+            self.candidates.indptr,
+            self.candidates.indices,
+            self.candidates.data,
+            self.theta,
+            self.lam,
+            self.smoothing,
+            self.degree,
+            row_start,
+            columns,
+            values,
+            diagonal,
+        )
+        gradient = self.gradient
+        tolerance = min(0.1, float(np.abs(gradient).max()))
+        inner = kernels.conjugate_gradients(
+            row_start, columns, values, diagonal, -gradient, tolerance, 10 * nodes + 100, step
+        )
+        largest = float(np.abs(step).max())
+        return step * min(1.0, _LONGEST_STEP / max(largest, 1e-300)), inner
+
+
+class _Newton:
+    """Newton's method with a line search, counting its work across restarts."""
+
+    def __init__(self, max_iter: int, on_step: Callable[[int, float], None] | None) -> None:
+        self.max_iter = max_iter
+        self.on_step = on_step
+        self.iterations = 0
+        self.inner = 0
+
+    def run(
+        self, point: _Dual, done: Callable[[_Dual], bool], patience: float = math.inf
+    ) -> _Dual:
+        """Descend from point until done, out of iterations, at rounding or stalled.
+
+        Stalled means `patience` line searches in a row that ended with a short step.
+        """
+        short = 0
+        while not done(point) and self.iterations < self.max_iter:
+            step, inner = point.newton_step()
+            self.iterations += 1
+            self.inner += inner
+            following, length = _line_search(point, step)
+            if following is None:
+                break
+            point = following
+            if self.on_step is not None:
+                self.on_step(self.iterations, point.gap)
+            short = short + 1 if length < _SHORT_STEP else 0
+            if short >= patience:
+                break
+        return point
+
+
+def _line_search(point: _Dual, step: Floats) -> tuple[_Dual | None, float]:
+    """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
+    slope = float(point.gradient @ step)
+    allowance = 1e-13 * max(1.0, abs(point.value))
+    length = 1.0
+    while length > 1e-9:
+        trial = point.moved(step, length)
+        if trial.value <= point.value + 1e-4 * length * slope + allowance:
+            return trial, length
+        length *= 0.5
+    return None, 0.0
+
+
+def solve(
+    candidates: csr_array,
+    theta: float = 1.0,
+    *,
+    tol: float = 1e-6,
+    max_iter: int = 500,
+    start: Floats | None = None,
+    on_step: Callable[[int, float], None] | None = None,
+) -> Solution:
+    """Learn the most probable graph on the candidate pairs by Newton's method on the dual.
+
+    Parameters
+    ----------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+        Distances >= 0 of the candidate pairs, symmetric, both directions stored, zeros kept;
+        every row has at least one entry.
+    theta : float
+        Sparsity: a larger theta gives a sparser graph.
+    tol : float
+        Relative duality gap to reach.
+    start : ndarray of shape (n_nodes,), optional
+        Multipliers to start from, as those of a neighbouring problem.
+    on_step : callable, optional
+        Called with (iteration, gap) after every step.
+    """
+    if start is None:
+        start = np.empty(candidates.shape[0])
+        kernels.isolated_start(candidates.indptr, candidates.data, theta, start)
+    newton = _Newton(max_iter, on_step)
+
+    def optimal(point: _Dual) -> bool:
+        return point.relative_gap <= tol and _is_flat(point, math.sqrt(tol))
+
+    first = _Dual(candidates, theta, 0.0, np.log(start))
+    point = newton.run(first, optimal, patience=2)
+    smoothed = not optimal(point) and newton.iterations < max_iter
+    if smoothed:
+        point = _follow_smoothing(point, newton, optimal)
+    return _solution(point, tol, newton, smoothed)
+
+
+def _follow_smoothing(point: _Dual, newton: _Newton, optimal: Callable[[_Dual], bool]) -> _Dual:
+    """Drive the smoothing to zero, each level warm-started from the one before.
+
+    A level is solved as accurately as its smoothing perturbs the gradient, about sqrt(m).
+    """
+    best, log_lam, smoothing = point, point.log_lam, 0.1
+    while smoothing > _SMALLEST_SMOOTHING and newton.iterations < newton.max_iter:
+        accuracy = min(0.3, 300.0 * math.sqrt(smoothing))
+        level = _Dual(point.candidates, point.theta, smoothing, log_lam)
+        log_lam = newton.run(level, partial(_is_flat, accuracy=accuracy)).log_lam
+        sharp = _Dual(point.candidates, point.theta, 0.0, log_lam)
+        if sharp.relative_gap < best.relative_gap:
+            best = sharp
+        if optimal(sharp):
+            break
+        smoothing *= _SMOOTHING_FACTOR
+    return best
+
+
+def _is_flat(point: _Dual, accuracy: float) -> bool:
+    return float(np.abs(point.gradient).max()) <= accuracy
+
+
+def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solution:
+    graph = np.empty(point.candidates.nnz)
+    kernels.weights(
+        point.candidates.indptr,
+        point.candidates.indices,
+        point.candidates.data,
+        point.theta,
+        point.lam,
+        graph,
+    )
+    return Solution(
+        weights=graph,
+        multipliers=point.lam,
+        primal=point.dual + point.gap,
+        dual=point.dual,
+        tolerance=tol,
+        iterations=newton.iterations,
+        inner_iterations=newton.inner,
+        smoothed=smoothed,
+    )
