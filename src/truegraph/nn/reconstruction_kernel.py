@@ -1,0 +1,259 @@
+"""The compiled kernel of the reconstruction loss: CPU, float32, exact over all pairs.
+
+The columns lie in panels of _WIDTH nodes, stored as (d, _WIDTH), so that the innermost loop runs
+over neighbouring nodes in vector registers; rows go four at a time to use each load four times.
+Only tiles on and right of the diagonal are computed. They are dealt to a fixed number of lanes,
+each with a gradient of its own; lanes are added in order, which fixes the bits for any number of
+threads. About 2 ns per unordered pair and core at d = 16, half the time of blocked torch
+operations. _WIDTH is a constant of the compiled code: known offsets are what lets it vectorise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+_WIDTH = 128
+_LANES = 16
+_ROWS_PER_PRODUCT = 64  # a product of 64 factors in (1, 2] fits float32
+
+_ZERO, _ONE, _HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+_LOG2_E = np.float32(1.4426950408889634)
+_LOWEST_POWER = np.float32(-126.0)
+# 2^f = 1 + f (c1 + c2 f + ... + c6 f^5) on [-1/2, 1/2], minimax fit with relative error 2e-9.
+_C1, _C2, _C3, _C4, _C5, _C6 = (
+    np.float32(c)
+    for c in (
+        0.6931472028551128,
+        0.24022647913622297,
+        0.05550332471053636,
+        0.009618437358107147,
+        0.0013398874437014006,
+        0.00015353361847123537,
+    )
+)
+
+# Reassociation lets sums use vector registers; NaN and infinity keep their meaning.
+_fast: dict[str, Any] = {
+    "cache": True,
+    "nogil": True,
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},
+    "error_model": "numpy",  # the check for a zero divisor would keep loops scalar
+}
+_compiled = njit(**_fast)
+_parallel = njit(parallel=True, **_fast)
+
+
+@intrinsic
+def _bits_as_float(typing_context: Any, bits: Any) -> Any:
+    """Read the 32 bits of an integer as a float."""
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], context.get_value_type(types.float32))
+
+    return types.float32(types.int32), build
+
+
+@njit(inline="always", **_fast)
+def _exp_of_minus(a: Any) -> Any:
+    """exp(-a) for a >= 0 as 2^n 2^f, in operations that vectorise."""
+    power = max(-a * _LOG2_E, _LOWEST_POWER)
+    n = np.int32(power - _HALF)
+    f = power - np.float32(n)
+    p = _C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * (_C5 + f * _C6))))
+    return (_ONE + f * p) * _bits_as_float(np.int32((n + 127) << 23))  # type: ignore[call-arg]
+
+
+@_compiled
+def _logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
+    """Fill x (4 * _WIDTH,) with the logits of rows i..i+3 against one panel."""
+    x[:] = _ZERO
+    for k in range(0, rows.shape[1], 4):
+        a0, a1, a2, a3 = rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3]
+        b0, b1, b2, b3 = rows[i + 1, k], rows[i + 1, k + 1], rows[i + 1, k + 2], rows[i + 1, k + 3]
+        c0, c1, c2, c3 = rows[i + 2, k], rows[i + 2, k + 1], rows[i + 2, k + 2], rows[i + 2, k + 3]
+        d0, d1, d2, d3 = rows[i + 3, k], rows[i + 3, k + 1], rows[i + 3, k + 2], rows[i + 3, k + 3]
+        t = panel[k * _WIDTH : (k + 4) * _WIDTH]
+        for j in range(_WIDTH):
+            t0, t1, t2, t3 = t[j], t[_WIDTH + j], t[2 * _WIDTH + j], t[3 * _WIDTH + j]
+            x[j] += a0 * t0 + a1 * t1 + a2 * t2 + a3 * t3
+            x[_WIDTH + j] += b0 * t0 + b1 * t1 + b2 * t2 + b3 * t3
+            x[2 * _WIDTH + j] += c0 * t0 + c1 * t1 + c2 * t2 + c3 * t3
+            x[3 * _WIDTH + j] += d0 * t0 + d1 * t1 + d2 * t2 + d3 * t3
+
+
+@_compiled
+def _logistic(x: Any, product: Any) -> Any:
+    """Turn one row of logits into sigmoids, and return the linear part of its softplus sum.
+
+    softplus(x) = (x + |x|)/2 + log(1 + exp(-|x|)); the factors 1 + exp(-|x|) are multiplied up in
+    `product`, column by column, so that one logarithm serves many rows.
+    """
+    linear = _ZERO
+    for j in range(_WIDTH):
+        size = abs(x[j])
+        e = _exp_of_minus(size)
+        factor = _ONE + e
+        product[j] *= factor
+        linear += x[j] + size
+        x[j] = (_ONE if x[j] >= _ZERO else e) / factor
+    return 0.5 * linear
+
+
+@_compiled
+def _take_logarithms(product: Any, n_columns: int) -> float:
+    """Return the sum of log(product) over the real columns, and start the products again."""
+    total = 0.0
+    for j in range(n_columns):
+        total += np.log(np.float64(product[j]))
+    product[:] = _ONE
+    return total
+
+
+@_compiled
+def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
+    """Add sum_j x_rj z_j for the four rows r that start at column i of a panel gradient."""
+    for k in range(0, panel.size // _WIDTH, 2):
+        t = panel[k * _WIDTH : (k + 2) * _WIDTH]
+        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = _ZERO
+        for j in range(_WIDTH):
+            t0, t1 = t[j], t[_WIDTH + j]
+            xa, xb, xc, xd = x[j], x[_WIDTH + j], x[2 * _WIDTH + j], x[3 * _WIDTH + j]
+            a0, a1 = a0 + xa * t0, a1 + xa * t1
+            b0, b1 = b0 + xb * t0, b1 + xb * t1
+            c0, c1 = c0 + xc * t0, c1 + xc * t1
+            d0, d1 = d0 + xd * t0, d1 + xd * t1
+        first, second = k * _WIDTH + i, (k + 1) * _WIDTH + i
+        for offset, even, odd in ((0, a0, a1), (1, b0, b1), (2, c0, c1), (3, d0, d1)):
+            gradient[first + offset] += even
+            gradient[second + offset] += odd
+
+
+@_compiled
+def _add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
+    """Add sum_r x_rj z_r over the four rows r = i..i+3 to every column j of a panel gradient."""
+    for k in range(rows.shape[1]):
+        a, b, c, d = rows[i, k], rows[i + 1, k], rows[i + 2, k], rows[i + 3, k]
+        g = gradient[k * _WIDTH : (k + 1) * _WIDTH]
+        for j in range(_WIDTH):
+            g[j] += a * x[j] + b * x[_WIDTH + j] + c * x[2 * _WIDTH + j] + d * x[3 * _WIDTH + j]
+
+
+@_compiled
+def _tile(
+    rows: Any, panels: Any, p: int, q: int, n_nodes: int, x: Any, product: Any, gradient: Any
+) -> float:
+    """Add the gradient of the tile of panels p <= q, and return its sum of softplus."""
+    n_columns = min(_WIDTH, n_nodes - q * _WIDTH)
+    last = min(n_nodes, (p + 1) * _WIDTH)
+    total = 0.0
+    product[:] = _ONE
+    for i in range(p * _WIDTH, last, 4):
+        _logits_of_four_rows(rows, i, panels[q], x)
+        for r in range(4):
+            if i + r < last:
+                total += _logistic(x[r * _WIDTH : (r + 1) * _WIDTH], product)
+            else:
+                x[r * _WIDTH : (r + 1) * _WIDTH] = _ZERO
+        _add_to_row_gradients(x, panels[q], i - p * _WIDTH, gradient[p])
+        if p != q:
+            _add_to_column_gradients(rows, i, x, gradient[q])
+        if (i + 4) % _ROWS_PER_PRODUCT == 0 or i + 4 >= last:
+            total += _take_logarithms(product, n_columns)
+    return total if p == q else 2.0 * total
+
+
+@_parallel
+def _sum_over_tiles(rows: Any, panels: Any, n_nodes: int, sums: Any, gradients: Any) -> None:
+    """Fill the softplus sum (_LANES,) and half of its gradient (_LANES, panels, d * _WIDTH)."""
+    n_panels = panels.shape[0]
+    n_tiles = n_panels * (n_panels + 1) // 2
+    for lane in prange(_LANES):
+        x = np.empty(4 * _WIDTH, np.float32)
+        product = np.empty(_WIDTH, np.float32)
+        gradients[lane] = _ZERO
+        first, last = n_tiles * lane // _LANES, n_tiles * (lane + 1) // _LANES
+        p, q = 0, first
+        while p < n_panels and q >= n_panels:  # tile number -> row and column of the triangle
+            p += 1
+            q += p - n_panels
+        total = 0.0
+        for _ in range(first, last):
+            total += _tile(rows, panels, p, q, n_nodes, x, product, gradients[lane])
+            q += 1
+            if q == n_panels:
+                p += 1
+                q = p
+        sums[lane] = total
+
+
+@_parallel
+def _add_lanes_and_corrections(
+    z: Any, gradients: Any, indptr: Any, indices: Any, a: Any, b: Any, sums: Any, gradient: Any
+) -> None:
+    """Fill half of the gradient (N, d) and the row sums (N,) of the corrections."""
+    d = z.shape[1]
+    for i in prange(z.shape[0]):
+        panel, column = i // _WIDTH, i % _WIDTH
+        for k in range(d):
+            total = 0.0
+            for lane in range(_LANES):
+                total += gradients[lane, panel, k * _WIDTH + column]
+            gradient[i, k] = total
+        correction = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            x = 0.0
+            for k in range(d):
+                x += z[i, k] * z[j, k]
+            small = np.exp(-abs(x))
+            sigmoid = (1.0 if x >= 0.0 else small) / (1.0 + small)
+            correction += a[e] * (max(x, 0.0) + np.log1p(small)) + b[e] * x
+            for k in range(d):
+                gradient[i, k] += (a[e] * sigmoid + b[e]) * z[j, k]
+        sums[i] = correction
+
+
+def sum_over_pairs(
+    z: NDArray[np.float32],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    a: NDArray[np.float64],
+    b: NDArray[np.float64],
+) -> tuple[float, NDArray[np.float32]]:
+    """Sum softplus(x) over all ordered pairs and a softplus(x) + b x over the stored ones.
+
+    Parameters
+    ----------
+    z : ndarray of float32, shape (N, d)
+        Embedding; the logits are x_ij = z_i . z_j.
+    indptr, indices : ndarray of int64
+        The stored pairs as CSR, both directions of each.
+    a, b : ndarray of float64, shape (n_stored,)
+        Coefficients of the stored pairs, symmetric.
+
+    Returns
+    -------
+    total : float
+    half_gradient : ndarray of float32, shape (N, d)
+        Half of the derivative of the total by z.
+    """
+    n_nodes, dimension = z.shape
+    n_panels, depth = -(-n_nodes // _WIDTH), -(-dimension // 4) * 4
+    rows = np.zeros((n_panels * _WIDTH, depth), dtype=np.float32)
+    rows[:n_nodes, :dimension] = z
+    by_panel = rows.reshape(n_panels, _WIDTH, depth).transpose(0, 2, 1)
+    panels = np.ascontiguousarray(by_panel).reshape(n_panels, depth * _WIDTH)
+    lane_sums = np.empty(_LANES)
+    lane_gradients = np.empty((_LANES, *panels.shape), dtype=np.float32)
+    _sum_over_tiles(rows, panels, n_nodes, lane_sums, lane_gradients)
+    row_sums = np.empty(n_nodes)
+    gradient = np.empty((n_nodes, dimension), dtype=np.float32)
+    _add_lanes_and_corrections(
+        rows[:n_nodes, :dimension], lane_gradients, indptr, indices, a, b, row_sums, gradient
+    )
+    return float(lane_sums.sum() + row_sums.sum()), gradient
