@@ -63,6 +63,8 @@ class NodeDataset:
     source : str
         Where this copy was found: "data_home", "TRUEGRAPH_DATA", "embedded", "scikit-learn",
         "download" or "files".
+    notes : tuple of str
+        What was changed on reading, for instance dropped self-loops.
     """
 
     name: str
@@ -76,6 +78,7 @@ class NodeDataset:
     origin: str = ""
     licence: str = ""
     source: str = "files"
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for part in ("features", "graph", "node_names"):
