@@ -1,0 +1,121 @@
+"""What every classifier has in common: T independent copies of one network on a graph.
+
+A model is stateless. Its weights are a dictionary of tensors with the trials as leading
+dimension, handed in and out, which makes a snapshot, a roll-back or the choice of a few trials
+a matter of copying the dictionary.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from truegraph.nn.noise import Noise
+from truegraph.nn.optimiser import Weights
+from truegraph.nn.sparse import FixedSparse
+from truegraph.nn.stopping import EarlyStopping
+from truegraph.nn.targets import Targets, cross_entropy
+
+
+class Inputs(NamedTuple):
+    """What a forward pass reads: features (N, F) and the graph's operator (N, N)."""
+
+    features: FixedSparse
+    operator: FixedSparse
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyperparameters that every model has; each model adds its own and gives the values.
+
+    Parameters
+    ----------
+    learning_rate : float
+        Step of Adam.
+    weight_decay : float
+        Coefficient of the L2 term that Adam's gradient gets (coupled, not AdamW).
+    epochs : int
+        Full-batch epochs, or the most there may be where training stops early.
+    """
+
+    learning_rate: float = 0.01
+    weight_decay: float = 5e-4
+    epochs: int = 200
+
+
+class Classifier(ABC):
+    """A node classifier with T copies of its weights.
+
+    Subclasses give ``name``, ``settings_type``, :meth:`initial`, :meth:`forward` and, where they
+    differ from the defaults, the rest.
+
+    Parameters
+    ----------
+    settings : Settings
+    features : int
+        Number of features F.
+    classes : int
+        Number of classes C.
+    """
+
+    name: ClassVar[str]
+    settings_type: ClassVar[type[Settings]] = Settings
+    stopping: EarlyStopping | None = None
+
+    def __init__(self, settings: Any, features: int, classes: int) -> None:
+        self.settings = settings
+        self.features = features
+        self.classes = classes
+
+    @staticmethod
+    @abstractmethod
+    def operator(adjacency: Any) -> csr_array:
+        """Return the matrix (N, N) that the model makes of a weighted adjacency matrix."""
+
+    @abstractmethod
+    def initial(self, seeds: np.ndarray) -> Weights:
+        """Return the weights before training; each trial's depend on its seed alone."""
+
+    @abstractmethod
+    def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
+        """Return logits of shape (T, N, C); without noise nothing is dropped."""
+
+    def decay(self) -> dict[str, float]:
+        """Return the L2 coefficient of each weight that has one."""
+        return {}
+
+    def prepare(self, inputs: Inputs, targets: Targets) -> Any:
+        """Return what :meth:`loss` can compute once for a graph and the labelled nodes."""
+        return targets
+
+    def loss(
+        self, weights: Weights, inputs: Inputs, prepared: Any, noise: Noise
+    ) -> tuple[torch.Tensor, Weights]:
+        """Return each trial's loss (T,), and new values of weights not trained by gradient."""
+        return cross_entropy(self.forward(weights, inputs, noise), prepared), {}
+
+    def constrain(self, weights: Weights) -> None:  # noqa: B027 - most models restrict nothing
+        """Put weights back in place where a model restricts them after every step."""
+
+
+def glorot_uniform(seeds: np.ndarray, layer: int, *shape: int) -> torch.Tensor:
+    """Return weights (T, *shape), uniform in +-sqrt(6 / (fan in + fan out)).
+
+    The last two dimensions are fan in and fan out; each trial draws from its own seed.
+    """
+    limit = np.sqrt(6.0 / (shape[-2] + shape[-1]))
+    return drawn(seeds, layer, lambda generator: generator.uniform(-limit, limit, shape))
+
+
+def drawn(
+    seeds: np.ndarray, layer: int, draw: Callable[[np.random.Generator], np.ndarray]
+) -> torch.Tensor:
+    """Return one float32 draw per trial, stacked; the generator knows only seed and layer."""
+    values = [draw(np.random.default_rng([int(seed), layer])) for seed in seeds]
+    return torch.from_numpy(np.stack(values).astype(np.float32))

@@ -1,0 +1,17 @@
+"""Every classifier by its name."""
+
+from __future__ import annotations
+
+from truegraph.errors import InputError
+from truegraph.nn.gcn import GCN
+from truegraph.nn.model import Classifier
+
+CLASSIFIERS: dict[str, type[Classifier]] = {model.name: model for model in (GCN,)}
+
+
+def find_classifier(name: str) -> type[Classifier]:
+    """Return the model of that name."""
+    if name not in CLASSIFIERS:
+        known = ", ".join(sorted(CLASSIFIERS))
+        raise InputError(f"model must be one of {known}; got {name!r}")
+    return CLASSIFIERS[name]
