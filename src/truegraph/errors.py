@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from sklearn.exceptions import ConvergenceWarning as _SklearnConvergenceWarning
-
 
 class TruegraphError(Exception):
     """Base class of every error that truegraph raises on purpose.
@@ -20,5 +18,5 @@ class DataError(TruegraphError):
     """A data set is missing, damaged or cannot be fetched."""
 
 
-class ConvergenceWarning(_SklearnConvergenceWarning):
+class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached the wanted tolerance."""

@@ -209,7 +209,7 @@ class _Newton:
 
 def _line_search(point: _Dual, step: Floats) -> tuple[_Dual | None, float]:
     """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
-    slope = float(point.gradient @ step)
+    slope = float(np.sum(point.gradient * step))  # not BLAS: its sums depend on the threads
     allowance = 1e-13 * max(1.0, abs(point.value))
     length = 1.0
     while length > 1e-9:
@@ -284,20 +284,44 @@ def _is_flat(point: _Dual, accuracy: float) -> bool:
     return float(np.abs(point.gradient).max()) <= accuracy
 
 
+def feasible(candidates: csr_array, w: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Give nodes without weight a small edge to their nearest candidate, both directions."""
+    graph = csr_array((w, candidates.indices, candidates.indptr), shape=candidates.shape)
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    lonely = np.flatnonzero(degrees <= 0.0)
+    if not lonely.size:
+        return w
+    w = w.copy()
+    weight = float(degrees[degrees > 0.0].mean()) if (degrees > 0.0).any() else 1.0
+    for i in lonely:
+        entries = slice(candidates.indptr[i], candidates.indptr[i + 1])
+        j = int(candidates.indices[entries][candidates.data[entries].argmin()])
+        for a, b in ((i, j), (j, i)):
+            row = candidates.indices[candidates.indptr[a] : candidates.indptr[a + 1]]
+            w[candidates.indptr[a] + int(np.searchsorted(row, b))] = weight
+    return w
+
+
+def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) -> float:
+    """2 theta z'w + |w|^2 - sum log d, where w holds both directions of every pair."""
+    graph = csr_array((w, candidates.indices, candidates.indptr), shape=candidates.shape)
+    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    return float(np.sum(w * (theta * candidates.data + 0.5 * w)) - np.log(degrees).sum())
+
+
 def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solution:
-    graph = np.empty(point.candidates.nnz)
+    candidates, primal = point.candidates, point.dual + point.gap
+    graph = np.empty(candidates.nnz)
     kernels.weights(
-        point.candidates.indptr,
-        point.candidates.indices,
-        point.candidates.data,
-        point.theta,
-        point.lam,
-        graph,
+        candidates.indptr, candidates.indices, candidates.data, point.theta, point.lam, graph
     )
+    if not math.isfinite(primal):
+        graph = feasible(candidates, graph)
+        primal = primal_value(candidates, point.theta, graph)
     return Solution(
         weights=graph,
         multipliers=point.lam,
-        primal=point.dual + point.gap,
+        primal=primal,
         dual=point.dual,
         tolerance=tol,
         iterations=newton.iterations,

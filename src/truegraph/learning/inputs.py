@@ -1,0 +1,276 @@
+"""Checks of what users pass in, with messages that name the argument, the value and the remedy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from truegraph.errors import InputError
+from truegraph.learning.solver import one_parameter_form
+
+METRICS = ("sqeuclidean", "cosine", "precomputed")
+ENGINES = ("auto", "exact", "hnsw", "ivf")
+SCOPES = ("candidates", "global")
+SOLVERS = ("newton", "primal-dual")
+_DEFAULT_DEGREE = 10.0
+_DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The learner's options after checking, with defaults filled in."""
+
+    degree: float | None
+    theta: float | None
+    scale: float
+    candidate_ratio: float
+    engine: str
+    scope: str
+    solver: str
+    tol: float
+    max_iter: int
+
+
+def check_settings(options: dict[str, Any]) -> Settings:
+    """Check the constructor arguments of `GraphLearner`."""
+    _choice("metric", options["metric"], METRICS)
+    _choice("candidates", options["candidates"], ENGINES)
+    _choice("scope", options["scope"], SCOPES)
+    _choice("solver", options["solver"], SOLVERS)
+    if options["scope"] == "global" and options["candidates"] in ("hnsw", "ivf"):
+        raise InputError(
+            f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
+            "approximate; use candidates='exact', or scope='candidates'"
+        )
+    degree, theta, scale = _density(options)
+    max_iter = options["max_iter"]
+    return Settings(
+        degree=degree,
+        theta=theta,
+        scale=scale,
+        candidate_ratio=_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
+        engine=options["candidates"],
+        scope=options["scope"],
+        solver=options["solver"],
+        tol=_number("tol", options["tol"], above=0.0),
+        max_iter=(
+            _DEFAULT_MAX_ITER[options["solver"]]
+            if max_iter is None
+            else int(_number("max_iter", max_iter, at_least=1))
+        ),
+    )
+
+
+def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float]:
+    """Return (degree, theta, scale) from whichever of degree, theta, alpha and beta is given."""
+    given = [name for name in ("degree", "theta", "alpha", "beta") if options[name] is not None]
+    if set(given) == {"alpha", "beta"}:
+        alpha = _number("alpha", options["alpha"], above=0.0)
+        beta = _number("beta", options["beta"], above=0.0)
+        theta, scale = one_parameter_form(alpha, beta)
+        return None, theta, scale
+    if len(given) > 1 or given in (["alpha"], ["beta"]):
+        raise InputError(
+            f"the density was given by {' and '.join(given)}; "
+            "give degree, or theta, or alpha and beta together"
+        )
+    if given == ["theta"]:
+        return None, _number("theta", options["theta"], above=0.0), 1.0
+    if given == ["degree"]:
+        return _number("degree", options["degree"], at_least=1.0), None, 1.0
+    return _DEFAULT_DEGREE, None, 1.0
+
+
+def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+
+
+def _number(
+    name: str, value: Any, *, above: float | None = None, at_least: float | None = None
+) -> float:
+    wanted = f"> {above:g}" if above is not None else f">= {at_least:g}"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    low = math.isfinite(number) and (
+        number > above if above is not None else number >= (at_least or 0.0)
+    )
+    if not low:
+        raise InputError(f"{name} must be a finite number {wanted}, not {value!r}")
+    return number
+
+
+def check_degree(degree: float | None, available: float, what: str) -> None:
+    """Raise when a mean degree is wanted that the pairs cannot give."""
+    if degree is not None and degree > available:
+        raise InputError(
+            f"degree={degree:g} cannot be reached: {what} allow at most {available:g} "
+            f"edges per node; ask for degree <= {available:g}"
+        )
+
+
+def check_finite(name: str, values: Any) -> None:
+    """Raise when an array or sparse matrix holds NaN or infinity, naming the first bad row."""
+    data = values.data if issparse(values) else values
+    # A finite sum proves that all is finite, without a mask as large as the data.
+    with np.errstate(over="ignore", invalid="ignore"):
+        if data.dtype.kind not in "fc" or np.isfinite(np.sum(data)):
+            return
+    bad = ~np.isfinite(data)
+    if not bad.any():
+        return
+    entry = int(np.flatnonzero(bad.ravel())[0])
+    if issparse(values):
+        row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
+        column = int(values.indices[entry])
+    else:
+        row, column = divmod(entry, values.shape[1])
+    kind = "NaN" if np.isnan(data.ravel()[entry]) else "infinity"
+    raise InputError(
+        f"{name} contains {kind} in row {row}, column {column}; "
+        "remove or replace the values that are not finite"
+    )
+
+
+def check_points(name: str, points: Any) -> None:
+    """Raise unless points is a finite table (n, d) with at least one column."""
+    if points.ndim != 2:
+        raise InputError(
+            f"{name} must be a table of shape (nodes, features), but has shape {points.shape}; "
+            "reshape it"
+        )
+    if points.shape[0] == 0:
+        raise InputError(f"{name} is empty (shape {points.shape}); give at least two nodes")
+    if points.shape[1] == 0:
+        raise InputError(f"{name} has no columns (shape {points.shape}); give at least one feature")
+    check_finite(name, points)
+
+
+def check_two_nodes(n_nodes: int) -> None:
+    """Raise when there is no pair of nodes at all."""
+    if n_nodes < 2:
+        raise InputError(f"the input has {n_nodes} node(s); a graph needs at least two nodes")
+
+
+def check_precomputed(matrix: Any, name: str = "X") -> csr_array:
+    """Return a precomputed distance matrix as candidates: symmetric CSR without diagonal.
+
+    Stored entries, zeros included, are the candidate pairs; a dense matrix stores every pair.
+    """
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise InputError(
+            f"{name} must be square for metric='precomputed', but has shape {matrix.shape}"
+        )
+    stored = _stored(matrix, name)
+    off_diagonal = _row_numbers(stored) != stored.indices
+    indptr = np.concatenate([[0], np.cumsum(off_diagonal)])[stored.indptr].astype(
+        stored.indptr.dtype
+    )
+    candidates = csr_array(
+        (stored.data[off_diagonal], stored.indices[off_diagonal], indptr), shape=stored.shape
+    )
+    _check_symmetric(candidates, name)
+    return candidates
+
+
+def check_rectangular(matrix: Any, name: str) -> csr_array:
+    """Return precomputed user-item distances as candidates between users and items."""
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise InputError(f"{name} must be a table of users by items, but has shape {matrix.shape}")
+    stored = _stored(matrix, name)
+    n_users, n_items = stored.shape
+    back = csr_array(stored.T)
+    back.sort_indices()
+    return csr_array(
+        (
+            np.concatenate([stored.data, back.data]),
+            np.concatenate([stored.indices + n_users, back.indices]),
+            np.concatenate([stored.indptr, stored.nnz + back.indptr[1:]]),
+        ),
+        shape=(n_users + n_items, n_users + n_items),
+    )
+
+
+def _stored(matrix: Any, name: str) -> csr_array:
+    """Return the stored entries as sorted CSR of float64, after checking their values."""
+    if issparse(matrix):
+        stored = csr_array(matrix, dtype=np.float64, copy=True)
+        stored.sum_duplicates()
+    else:
+        dense = np.asarray(matrix, dtype=np.float64)
+        rows, columns = dense.shape
+        stored = csr_array(
+            (
+                dense.ravel().copy(),
+                np.tile(np.arange(columns, dtype=np.int32), rows),
+                np.arange(0, rows * columns + 1, columns),
+            ),
+            shape=dense.shape,
+        )
+    check_finite(name, stored)
+    if stored.nnz and stored.data.min() < 0.0:
+        entry = int(np.flatnonzero(stored.data < 0.0)[0])
+        raise InputError(
+            f"{name} contains the negative distance {stored.data[entry]:g} in row "
+            f"{_row_numbers(stored)[entry]}, column {stored.indices[entry]}; "
+            "distances must be >= 0"
+        )
+    return stored
+
+
+def _row_numbers(matrix: csr_array) -> NDArray[np.int64]:
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _check_symmetric(matrix: csr_array, name: str) -> None:
+    mirror = csr_array(matrix.T)
+    mirror.sort_indices()
+    same_pattern = np.array_equal(matrix.indptr, mirror.indptr) and np.array_equal(
+        matrix.indices, mirror.indices
+    )
+    if same_pattern and np.array_equal(matrix.data, mirror.data):
+        return
+    row, column = _first_asymmetric(matrix, mirror, same_pattern)
+    raise InputError(
+        f"{name} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ; "
+        "make it so, for example with X.maximum(X.T)"
+    )
+
+
+def _first_asymmetric(
+    matrix: csr_array, mirror: csr_array, same_pattern: bool
+) -> tuple[int, int]:
+    rows = _row_numbers(matrix)
+    if same_pattern:
+        entry = int(np.flatnonzero(matrix.data != mirror.data)[0])
+    else:
+        nodes = matrix.shape[0]
+        keys = rows * nodes + matrix.indices
+        entry = int(np.flatnonzero(~np.isin(keys, _row_numbers(mirror) * nodes + mirror.indices))[0])
+    return int(rows[entry]), int(matrix.indices[entry])
+
+
+def check_mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
+    """Return a mask of pairs as a symmetric boolean CSR without diagonal."""
+    if mask is None:
+        return None
+    matrix = csr_array(mask)
+    if matrix.shape != (n_nodes, n_nodes):
+        raise InputError(
+            f"{name} has shape {matrix.shape}, but there are {n_nodes} nodes; "
+            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
+        )
+    pattern = csr_array(matrix != 0)
+    pattern = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()
+    keep = pattern.row != pattern.col
+    return csr_array(
+        (np.ones(int(keep.sum()), dtype=np.bool_), (pattern.row[keep], pattern.col[keep])),
+        shape=matrix.shape,
+    )
