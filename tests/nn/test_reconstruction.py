@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import tracemalloc
 
-import numba
 import numpy as np
 import pytest
 import torch
@@ -148,22 +147,18 @@ def test_what_is_not_finite_shows_in_the_loss(bad):
     assert not torch.isfinite(loss(z))
 
 
-@pytest.mark.skipif(numba.config.NUMBA_NUM_THREADS < 2, reason="needs two threads")
 def test_bits_do_not_depend_on_the_number_of_threads():
     z, target, masked = random_case(700, 16)
     loss = ReconstructionLoss(
         sparse.csr_array(target), pos_weight=2.0, masked=sparse.csr_array(masked)
     )
-    before = numba.get_num_threads()
     results = []
-    try:
-        for n_threads in (1, 2):
-            numba.set_num_threads(n_threads)
-            results.append(loss.value_and_gradient(z.float()))
-    finally:
-        numba.set_num_threads(before)
-    assert results[0][0] == results[1][0]
-    assert torch.equal(results[0][1], results[1][1])
+    for n_threads in (1, 2, 3):
+        loss.n_threads = n_threads
+        results.append(loss.value_and_gradient(z.float()))
+    for value, gradient in results[1:]:
+        assert value == results[0][0]
+        assert torch.equal(gradient, results[0][1])
 
 
 def test_memory_is_linear_in_the_number_of_nodes():

@@ -31,6 +31,9 @@ from torch.autograd.function import once_differentiable
 from truegraph.errors import InputError
 from truegraph.nn.reconstruction_kernel import sum_over_pairs
 
+# The stored pairs: CSR indptr and indices, with the coefficients a and b.
+Corrections = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
+
 _ROWS_PER_BLOCK = 64  # of the torch path; larger blocks fall out of the cache
 
 
@@ -48,6 +51,11 @@ class ReconstructionLoss:
         Factor of the mean.
     masked : sparse matrix, shape (N, N), or None
         Its non-zero entries are the ordered pairs left out of the mean, whatever their target.
+
+    Attributes
+    ----------
+    n_threads : int
+        Threads of the compiled kernel: at first as many as torch may use.
     """
 
     def __init__(
@@ -66,6 +74,7 @@ class ReconstructionLoss:
         if counted == 0:
             raise InputError("masked leaves out every pair. Leave at least one pair in the loss.")
         self.scale = norm / counted
+        self.n_threads = torch.get_num_threads()
         kept = target - target.multiply(hidden)
         self._corrections = _corrections(kept, hidden, pos_weight)
 
@@ -116,7 +125,7 @@ class ReconstructionLoss:
     def value_and_gradient(self, embedding: torch.Tensor) -> tuple[float, torch.Tensor]:
         """Return the loss and its gradient (N, d) from one pass over the pairs."""
         if embedding.device.type == "cpu" and embedding.dtype == torch.float32:
-            value, gradient = sum_over_pairs(embedding.numpy(), *self._corrections)
+            value, gradient = sum_over_pairs(embedding.numpy(), *self._corrections, self.n_threads)
             return self.scale * value, torch.from_numpy(gradient).mul_(2.0 * self.scale)
         value, half = torch_blocks(embedding, _ROWS_PER_BLOCK)
         correction, correction_half = _torch_corrections(embedding, *self._corrections)
@@ -168,8 +177,8 @@ def _pattern(masked: sparse.csr_array | None, shape: tuple[int, int]) -> sparse.
 
 def _corrections(
     target: sparse.csr_array, hidden: sparse.csr_array, pos_weight: float
-) -> tuple[NDArray[Any], ...]:
-    """Return CSR (indptr, indices) of the stored pairs with their coefficients a and b.
+) -> Corrections:
+    """Return the stored pairs with their coefficients a and b.
 
     Both directions of a pair share one logit, so each gets the mean of the two coefficients; then
     row i holds all that the gradient of z_i needs.

@@ -4,16 +4,20 @@ The columns lie in panels of _WIDTH nodes, stored as (d, _WIDTH), so that the in
 over neighbouring nodes in vector registers; rows go four at a time to use each load four times.
 Only tiles on and right of the diagonal are computed. They are dealt to a fixed number of lanes,
 each with a gradient of its own; lanes are added in order, which fixes the bits for any number of
-threads. About 2 ns per unordered pair and core at d = 16, half the time of blocked torch
-operations. _WIDTH is a constant of the compiled code: known offsets are what lets it vectorise.
+threads. The threads are Python's, since the loops release the interpreter lock: they wait without
+spinning, which a busy machine rewards. About 2 ns per unordered pair and core at d = 16, half the
+time of blocked torch operations. _WIDTH is a constant of the compiled code: known offsets are what
+lets it vectorise.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from numba import njit, prange, types
+from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
@@ -45,7 +49,6 @@ _fast: dict[str, Any] = {
     "error_model": "numpy",  # the check for a zero divisor would keep loops scalar
 }
 _compiled = njit(**_fast)
-_parallel = njit(parallel=True, **_fast)
 
 
 @intrinsic
@@ -167,44 +170,43 @@ def _tile(
     return total if p == q else 2.0 * total
 
 
-@_parallel
-def _sum_over_tiles(rows: Any, panels: Any, n_nodes: int, sums: Any, gradients: Any) -> None:
-    """Fill the softplus sum (_LANES,) and half of its gradient (_LANES, panels, d * _WIDTH)."""
+@_compiled
+def _sum_over_lane(rows: Any, panels: Any, n_nodes: int, lane: int, gradient: Any) -> float:
+    """Return one lane's sum of softplus; fill half of its gradient (panels, d * _WIDTH)."""
     n_panels = panels.shape[0]
     n_tiles = n_panels * (n_panels + 1) // 2
-    for lane in prange(_LANES):
-        x = np.empty(4 * _WIDTH, np.float32)
-        product = np.empty(_WIDTH, np.float32)
-        gradients[lane] = _ZERO
-        first, last = n_tiles * lane // _LANES, n_tiles * (lane + 1) // _LANES
-        p, q = 0, first
-        while p < n_panels and q >= n_panels:  # tile number -> row and column of the triangle
+    x = np.empty(4 * _WIDTH, np.float32)
+    product = np.empty(_WIDTH, np.float32)
+    gradient[:] = _ZERO
+    first, last = n_tiles * lane // _LANES, n_tiles * (lane + 1) // _LANES
+    p, q = 0, first
+    while q >= n_panels and p < n_panels:  # tile number -> row and column of the triangle
+        p += 1
+        q += p - n_panels
+    total = 0.0
+    for _ in range(first, last):
+        total += _tile(rows, panels, p, q, n_nodes, x, product, gradient)
+        q += 1
+        if q == n_panels:
             p += 1
-            q += p - n_panels
-        total = 0.0
-        for _ in range(first, last):
-            total += _tile(rows, panels, p, q, n_nodes, x, product, gradients[lane])
-            q += 1
-            if q == n_panels:
-                p += 1
-                q = p
-        sums[lane] = total
+            q = p
+    return total
 
 
-@_parallel
+@_compiled
 def _add_lanes_and_corrections(
-    z: Any, gradients: Any, indptr: Any, indices: Any, a: Any, b: Any, sums: Any, gradient: Any
-) -> None:
-    """Fill half of the gradient (N, d) and the row sums (N,) of the corrections."""
-    d = z.shape[1]
-    for i in prange(z.shape[0]):
+    z: Any, gradients: Any, indptr: Any, indices: Any, a: Any, b: Any, part: int, gradient: Any
+) -> float:
+    """Fill half of the gradient in one part of the rows, and return their sum of corrections."""
+    n_nodes, d = z.shape
+    correction = 0.0
+    for i in range(n_nodes * part // _LANES, n_nodes * (part + 1) // _LANES):
         panel, column = i // _WIDTH, i % _WIDTH
         for k in range(d):
             total = 0.0
             for lane in range(_LANES):
                 total += gradients[lane, panel, k * _WIDTH + column]
             gradient[i, k] = total
-        correction = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
             x = 0.0
@@ -215,7 +217,7 @@ def _add_lanes_and_corrections(
             correction += a[e] * (max(x, 0.0) + np.log1p(small)) + b[e] * x
             for k in range(d):
                 gradient[i, k] += (a[e] * sigmoid + b[e]) * z[j, k]
-        sums[i] = correction
+    return correction
 
 
 def sum_over_pairs(
@@ -224,6 +226,7 @@ def sum_over_pairs(
     indices: NDArray[np.int64],
     a: NDArray[np.float64],
     b: NDArray[np.float64],
+    n_threads: int,
 ) -> tuple[float, NDArray[np.float32]]:
     """Sum softplus(x) over all ordered pairs and a softplus(x) + b x over the stored ones.
 
@@ -235,6 +238,8 @@ def sum_over_pairs(
         The stored pairs as CSR, both directions of each.
     a, b : ndarray of float64, shape (n_stored,)
         Coefficients of the stored pairs, symmetric.
+    n_threads : int
+        Most threads to use.
 
     Returns
     -------
@@ -248,12 +253,23 @@ def sum_over_pairs(
     rows[:n_nodes, :dimension] = z
     by_panel = rows.reshape(n_panels, _WIDTH, depth).transpose(0, 2, 1)
     panels = np.ascontiguousarray(by_panel).reshape(n_panels, depth * _WIDTH)
-    lane_sums = np.empty(_LANES)
-    lane_gradients = np.empty((_LANES, *panels.shape), dtype=np.float32)
-    _sum_over_tiles(rows, panels, n_nodes, lane_sums, lane_gradients)
-    row_sums = np.empty(n_nodes)
+    gradients = np.empty((_LANES, *panels.shape), dtype=np.float32)
     gradient = np.empty((n_nodes, dimension), dtype=np.float32)
-    _add_lanes_and_corrections(
-        rows[:n_nodes, :dimension], lane_gradients, indptr, indices, a, b, row_sums, gradient
-    )
-    return float(lane_sums.sum() + row_sums.sum()), gradient
+
+    def lane_sum(lane: int) -> float:
+        return float(_sum_over_lane(rows, panels, n_nodes, lane, gradients[lane]))
+
+    def part_sum(part: int) -> float:
+        real = rows[:n_nodes, :dimension]
+        stored = (indptr, indices, a, b)
+        return float(_add_lanes_and_corrections(real, gradients, *stored, part, gradient))
+
+    return _sum_over_units(lane_sum, n_threads) + _sum_over_units(part_sum, n_threads), gradient
+
+
+def _sum_over_units(function: Callable[[int], float], n_threads: int) -> float:
+    """Return the sum of function(0), ..., function(_LANES - 1), added in this order."""
+    if n_threads == 1:
+        return sum(map(function, range(_LANES)))
+    with ThreadPoolExecutor(min(n_threads, _LANES)) as pool:
+        return sum(pool.map(function, range(_LANES)))
