@@ -7,7 +7,6 @@ whole graph, several times faster on a sparse graph.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -33,24 +32,24 @@ class ReceptiveField(NamedTuple):
 
 def receptive_field(inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
     """Return each trial's receptive field, and the targets as positions in its outer rows."""
-    operators = [inputs.operator.to_scipy(k) for k in range(inputs.operator.count)]
     inner, outer, nodes = [], [], []
-    bounds = targets.offsets
-    for trial in range(targets.trials):
-        operator = operators[trial * len(operators) // targets.trials]
-        labelled = targets.nodes[bounds[trial] : bounds[trial + 1]]
-        last, within_one = _compact_columns(operator[labelled])
-        first, within_two = _compact_columns(operator[within_one])
+    for operator, labelled in zip(operators_of(inputs, targets), targets.sets(), strict=True):
+        last, within_one = compact_columns(operator[labelled])
+        first, within_two = compact_columns(operator[within_one])
         outer.append(last)
         inner.append(first)
         nodes.append(within_two)
-    positions = np.arange(bounds[-1]) - np.repeat(bounds[:-1], np.diff(bounds))
     features = inputs.features.select_rows(nodes)
-    field = ReceptiveField(features, FixedSparse(inner), FixedSparse(outer))
-    return field, replace(targets, nodes=positions)
+    return ReceptiveField(features, FixedSparse(inner), FixedSparse(outer)), targets.local()
 
 
-def _compact_columns(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
+def operators_of(inputs: Inputs, targets: Targets) -> list[csr_array]:
+    """Return the operator of each trial; a shared one appears T times."""
+    operators = [inputs.operator.to_scipy(k) for k in range(inputs.operator.count)]
+    return operators if len(operators) > 1 else operators * targets.trials
+
+
+def compact_columns(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
     """Return the matrix without its empty columns, and which columns are left, ascending."""
     columns = np.unique(matrix.indices)
     place = np.zeros(matrix.shape[1], dtype=matrix.indices.dtype)

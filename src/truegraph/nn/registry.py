@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from truegraph.errors import InputError
+from truegraph.nn.appnp import APPNP
+from truegraph.nn.chebynet import ChebyNet
 from truegraph.nn.gcn import GCN
+from truegraph.nn.mlp import MLP
 from truegraph.nn.model import Classifier
 
-CLASSIFIERS: dict[str, type[Classifier]] = {model.name: model for model in (GCN,)}
+CLASSIFIERS: dict[str, type[Classifier]] = {
+    model.name: model for model in (GCN, ChebyNet, MLP, APPNP)
+}
 
 
 def find_classifier(name: str) -> type[Classifier]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -74,6 +74,16 @@ class Targets:
         where = np.concatenate(parts)
         offsets = np.concatenate([[0], np.cumsum([part.size for part in parts])])
         return Targets(self.nodes[where], self.classes[where], self.weights[where], offsets)
+
+    def sets(self) -> list[np.ndarray]:
+        """Return the labelled nodes of each trial."""
+        return np.split(self.nodes, self.offsets[1:-1])
+
+    def local(self) -> Targets:
+        """Return targets for outputs that hold the labelled nodes alone, in their order."""
+        sizes = np.diff(self.offsets)
+        positions = np.arange(len(self.nodes)) - np.repeat(self.offsets[:-1], sizes)
+        return replace(self, nodes=positions)
 
     def indicator(self, count: int, classes: int) -> tuple[np.ndarray, np.ndarray]:
         """Return one-hot labels (T, count, classes), float32, and membership (T, count), bool."""

@@ -1,0 +1,99 @@
+"""APPNP (Klicpera et al., ICLR 2019): a perceptron whose predictions are spread by PageRank."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from scipy.sparse import csr_array
+
+from truegraph.nn.dense import trial_matmul
+from truegraph.nn.graphs import normalised_adjacency
+from truegraph.nn.mlp import MLP, MLPSettings, perceptron
+from truegraph.nn.model import Inputs
+from truegraph.nn.noise import Noise
+from truegraph.nn.optimiser import Weights
+from truegraph.nn.receptive import operators_of
+from truegraph.nn.sparse import FixedSparse, sparse_product
+from truegraph.nn.targets import Targets, cross_entropy
+
+
+@dataclass(frozen=True)
+class APPNPSettings(MLPSettings):
+    """Hyperparameters of APPNP, for 200 epochs without early stopping.
+
+    Parameters
+    ----------
+    restart : float
+        Probability of the random walk to return to where it began.
+    steps : int
+        Number of propagation steps.
+    """
+
+    hidden: int = 64
+    weight_decay: float = 5e-3
+    restart: float = 0.1
+    steps: int = 10
+
+
+class SpreadRows(NamedTuple):
+    """What the loss needs.
+
+    ``spread`` (T, n0, n) are the rows of p(A) at the n0 labelled nodes, ``features`` (n, F) those
+    of the nodes that they reach.
+    """
+
+    features: FixedSparse
+    spread: torch.Tensor
+    targets: Targets
+
+
+class APPNP(MLP):
+    """Z = p(A) relu(X W1) W2, p(A) being ``steps`` steps of personalised PageRank."""
+
+    name = "appnp"
+    settings_type = APPNPSettings
+
+    @staticmethod
+    def operator(adjacency: Any) -> csr_array:
+        """Return the normalised adjacency with self-loops."""
+        return normalised_adjacency(adjacency)
+
+    def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
+        """Return the logits (T, N, C)."""
+        start = super().forward(weights, inputs, noise)
+        restart, spread = self.settings.restart, start
+        for _ in range(self.settings.steps):
+            spread = (1.0 - restart) * sparse_product(inputs.operator, spread) + restart * start
+        return spread
+
+    def prepare(self, inputs: Inputs, targets: Targets) -> SpreadRows:  # type: ignore[override]
+        """Return the rows of p(A) at the labelled nodes, so that no epoch has to propagate."""
+        pairs = zip(operators_of(inputs, targets), targets.sets(), strict=True)
+        rows = [self._rows(operator, labelled) for operator, labelled in pairs]
+        reached = [np.flatnonzero(spread.any(axis=0)) for spread in rows]
+        size = (len(rows), max(map(len, rows)), max(map(len, reached)))
+        stacked = np.zeros(size, dtype=np.float32)
+        for trial, (spread, nodes) in enumerate(zip(rows, reached, strict=True)):
+            stacked[trial, : len(spread), : len(nodes)] = spread[:, nodes]
+        features = inputs.features.select_rows(reached)
+        return SpreadRows(features, torch.from_numpy(stacked), targets.local())
+
+    def _rows(self, operator: csr_array, nodes: np.ndarray) -> np.ndarray:
+        backward = operator.T.tocsr().astype(np.float64)
+        start = np.zeros((operator.shape[0], len(nodes)))
+        start[nodes, np.arange(len(nodes))] = 1.0
+        restart, spread = self.settings.restart, start
+        for _ in range(self.settings.steps):
+            spread = (1.0 - restart) * (backward @ spread) + restart * start
+        return spread.T
+
+    def loss(  # type: ignore[override]
+        self, weights: Weights, inputs: Inputs, prepared: SpreadRows, noise: Noise
+    ) -> tuple[torch.Tensor, Weights]:
+        """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
+        start = perceptron(weights, prepared.features, noise, self.settings.dropout)
+        logits = trial_matmul(prepared.spread.to(start.device), start)
+        return cross_entropy(logits, prepared.targets), {}

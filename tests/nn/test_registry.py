@@ -1,0 +1,94 @@
+"""What every registered model promises: the same checks for all of them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+from scipy.sparse import csr_array
+
+from truegraph.nn import device
+from truegraph.nn.model import Inputs
+from truegraph.nn.noise import Noise
+from truegraph.nn.registry import CLASSIFIERS, find_classifier
+from truegraph.nn.sparse import FixedSparse
+from truegraph.nn.targets import Targets, cross_entropy
+from truegraph.nn.trained import TrainedClassifier
+from truegraph.nn.training import train_classifier
+
+SEEDS = [11, 3, 5]
+NAMES = sorted(CLASSIFIERS)
+# models whose training loss is the cross-entropy of the forward pass
+PLAIN = ["appnp", "chebynet", "gcn", "mlp"]
+
+
+def _settings(name: str, epochs: int = 6):
+    return replace(find_classifier(name).settings_type(), epochs=epochs)
+
+
+def _train(problem, name: str, trials=range(3), graphs=None, **options) -> TrainedClassifier:
+    return train_classifier(
+        name,
+        problem.features,
+        problem.graph if graphs is None else graphs,
+        problem.labels,
+        [problem.train[t] for t in trials],
+        validation=[problem.validation[t] for t in trials],
+        seeds=[SEEDS[t] for t in trials],
+        **{"settings": _settings(name), "classes": 3, **options},
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_trial_is_the_same_alone_and_among_others(problem, other_graphs, name: str) -> None:
+    together = _train(problem, name, graphs=other_graphs[:3])
+    alone = _train(problem, name, [2], graphs=[other_graphs[2]])
+    for weight, weights in zip(alone.weights.values(), together.weights.values(), strict=True):
+        assert torch.equal(weight[0], weights[2])
+    np.testing.assert_array_equal(alone.predict_proba()[0], together.predict_proba()[2])
+    np.testing.assert_array_equal(next(alone.sample_proba(1))[0], next(together.sample_proba(1))[2])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_other_devices_train_to_the_same_answer(problem, monkeypatch, name: str) -> None:
+    ours = _train(problem, name).predict_proba()
+    monkeypatch.setattr(device, "uses_kernels", lambda tensor: False)
+    np.testing.assert_allclose(_train(problem, name).predict_proba(), ours, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_model_learns(problem, name: str) -> None:
+    trained = _train(problem, name, settings=_settings(name, epochs=150))
+    accuracy = (trained.predict_proba().argmax(2) == problem.labels).mean()
+    assert accuracy > (0.6 if name == "mlp" else 0.8)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_weights_serve_on_other_nodes_and_without_any_edge(problem, name: str) -> None:
+    trained = _train(problem, name)
+    proba = trained.predict_proba(csr_array((7, 7)), problem.features[:7])
+    assert proba.shape == (3, 7, 3)
+    assert np.isfinite(proba).all()
+
+
+@pytest.mark.parametrize("name", PLAIN)
+def test_what_the_loss_skips_changes_neither_loss_nor_gradient(problem, other_graphs, name) -> None:
+    kind = find_classifier(name)
+    model = kind(replace(kind.settings_type(), dropout=0.0), 12, 3)
+    operator = FixedSparse([kind.operator(graph) for graph in other_graphs])
+    inputs = Inputs(FixedSparse(problem.features), operator)
+    targets = Targets.from_sets(np.tile(problem.labels, (5, 1)), problem.train, "train")
+    weights = {n: w.requires_grad_() for n, w in model.initial(np.arange(5)).items()}
+    noise = Noise(np.arange(5, dtype=np.uint64), 0)
+    part, _ = model.loss(weights, inputs, model.prepare(inputs, targets), noise)
+    whole = cross_entropy(model.forward(weights, inputs, noise), targets)
+    torch.testing.assert_close(part, whole)
+    leaves = list(weights.values())
+    for first, second in zip(
+        torch.autograd.grad(part.sum(), leaves),
+        torch.autograd.grad(whole.sum(), leaves),
+        strict=True,
+    ):
+        torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-6)
