@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-
 import numpy as np
 import pytest
 import torch
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
+from truegraph.data.datasets import load_dataset
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
 from truegraph.nn.graphs import normalised_adjacency
@@ -231,17 +230,11 @@ def test_errors_name_the_argument_and_the_remedy():
         embed_vgae(np.eye(4), sparse.csr_array((4, 4)), random_state=0)
 
 
-@pytest.mark.large
-@pytest.mark.skipif("TRUEGRAPH_DATA" not in os.environ, reason="needs Cora in TRUEGRAPH_DATA")
 def test_embedding_of_cora_ranks_its_own_links_first():
-    arrays = read_npz(os.path.join(os.environ["TRUEGRAPH_DATA"], "cora", "cora.npz"))
-    sources, targets = arrays["edge_index"]
-    n_nodes = len(arrays["y"])
-    parts = (arrays["x_data"], arrays["x_indices"], arrays["x_indptr"])
-    features = sparse.csr_array(parts, shape=tuple(arrays["x_shape"]))
-    upper = sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n_nodes, n_nodes))
-    z = embed_vgae(features, upper + upper.T, random_state=0)
-    others = np.random.default_rng(0).integers(n_nodes, size=(2, len(sources)))
+    cora = load_dataset("cora")
+    sources, targets = sparse.triu(cora.graph).nonzero()
+    z = embed_vgae(cora.features, cora.graph, random_state=0)
+    others = np.random.default_rng(0).integers(cora.n_nodes, size=(2, len(sources)))
     links = (z[sources] * z[targets]).sum(axis=1)
     non_links = (z[others[0]] * z[others[1]]).sum(axis=1)
     truth = np.repeat([1, 0], len(sources))
