@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.sparse import csgraph
 
 from truegraph.errors import InputError
 
@@ -234,6 +233,8 @@ def largest_component_nodes(
         Nodes that count; the others are removed before the components are found. Of components of
         equal size the one with the lowest node wins.
     """
+    from scipy.sparse import csgraph  # slow to import, and rarely needed
+
     nodes = np.arange(graph.shape[0]) if among is None else np.flatnonzero(among)
     if len(nodes) == 0:
         return nodes

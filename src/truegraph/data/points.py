@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.data.node_files import read_features
 from truegraph.data.storage import csr_from_arrays, existing_file, read_npz
-from truegraph.data.tables import ID_HEADERS, Table, has_header, is_number, open_table
 from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    from truegraph.data.tables import Table
 
 PathLike = str | os.PathLike[str]
 Points = NDArray[np.float32] | NDArray[np.float64] | sparse.csr_array
@@ -45,6 +46,14 @@ def read_points(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
             f"{path}: points cannot be read from {suffix or 'a file without an ending'}. "
             "Give a .npy, .npz, .csv or .parquet file."
         )
+    return _points_in_table(path)
+
+
+def _points_in_table(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
+    # Tables need pandas, whose import takes longer than reading a small array.
+    from truegraph.data.node_files import read_features
+    from truegraph.data.tables import has_header, open_table
+
     table = open_table(path)
     header = has_header(table.first)
     if not _first_column_names_points(table, header=header):
@@ -55,6 +64,8 @@ def read_points(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
 
 
 def _first_column_names_points(table: Table, *, header: bool) -> bool:
+    from truegraph.data.tables import ID_HEADERS, is_number
+
     if len(table.first) < 2:
         return False
     if header and table.first[0].strip().lower() in ID_HEADERS:

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from truegraph.errors import InputError
-from truegraph.learning.solver import one_parameter_form
 
 METRICS = ("sqeuclidean", "cosine", "precomputed")
 ENGINES = ("auto", "exact", "hnsw", "ivf")
@@ -70,6 +69,9 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
     """Return (degree, theta, scale) from whichever of degree, theta, alpha and beta is given."""
     given = [name for name in ("degree", "theta", "alpha", "beta") if options[name] is not None]
     if set(given) == {"alpha", "beta"}:
+        # The solver's compiled loops take a second to import, which no other check needs.
+        from truegraph.learning.solver import one_parameter_form
+
         alpha = _number("alpha", options["alpha"], above=0.0)
         beta = _number("beta", options["beta"], above=0.0)
         theta, scale = one_parameter_form(alpha, beta)
@@ -118,7 +120,8 @@ def check_degree(degree: float | None, available: float, what: str) -> None:
 
 def check_finite(name: str, values: Any) -> None:
     """Raise when an array or sparse matrix holds NaN or infinity, naming the first bad row."""
-    data = values.data if issparse(values) else values
+    is_sparse = bool(issparse(values))
+    data = values.data if is_sparse else values
     # A finite sum proves that all is finite, without a mask as large as the data.
     with np.errstate(over="ignore", invalid="ignore"):
         if data.dtype.kind not in "fc" or np.isfinite(np.sum(data)):
@@ -127,7 +130,7 @@ def check_finite(name: str, values: Any) -> None:
     if not bad.any():
         return
     entry = int(np.flatnonzero(bad.ravel())[0])
-    if issparse(values):
+    if is_sparse:
         row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
         column = int(values.indices[entry])
     else:
@@ -157,6 +160,41 @@ def check_two_nodes(n_nodes: int) -> None:
     """Raise when there is no pair of nodes at all."""
     if n_nodes < 2:
         raise InputError(f"the input has {n_nodes} node(s); a graph needs at least two nodes")
+
+
+def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
+    """Raise for every fault of the input that shows without a search.
+
+    The learner finds them too; this finds them before the compiled code is imported.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the input, for instance the path of a file.
+    X : ndarray or csr_array of shape (n_nodes, n_features) or (n_nodes, n_nodes)
+    metric : str
+        As of `GraphLearner`.
+    settings : Settings
+    """
+    if metric != "precomputed":
+        check_points(name, X)
+        check_two_nodes(X.shape[0])
+        check_degree(settings.degree, X.shape[0] - 1, "that many nodes")
+        return
+    candidates = check_precomputed(X, name)
+    check_two_nodes(candidates.shape[0])
+    require_candidates(candidates)
+    check_degree(settings.degree, candidates.nnz / candidates.shape[0], "the stored pairs")
+
+
+def require_candidates(candidates: csr_array) -> None:
+    """Raise when a node has no candidate pair at all, for then no graph exists."""
+    empty = np.flatnonzero(np.diff(candidates.indptr) == 0)
+    if empty.size:
+        raise InputError(
+            f"node {empty[0]} has no candidate pair ({empty.size} such nodes), but every node "
+            "needs at least one; store a distance for it, add one with fixed_pairs, or forbid less"
+        )
 
 
 def check_precomputed(matrix: Any, name: str = "X") -> csr_array:
@@ -200,7 +238,8 @@ def check_rectangular(matrix: Any, name: str) -> csr_array:
 
 def _stored(matrix: Any, name: str) -> csr_array:
     """Return the stored entries as sorted CSR of float64, after checking their values."""
-    if issparse(matrix):
+    is_sparse = bool(issparse(matrix))
+    if is_sparse:
         stored = csr_array(matrix, dtype=np.float64, copy=True)
         stored.sum_duplicates()
     else:
@@ -244,16 +283,16 @@ def _check_symmetric(matrix: csr_array, name: str) -> None:
     )
 
 
-def _first_asymmetric(
-    matrix: csr_array, mirror: csr_array, same_pattern: bool
-) -> tuple[int, int]:
+def _first_asymmetric(matrix: csr_array, mirror: csr_array, same_pattern: bool) -> tuple[int, int]:
     rows = _row_numbers(matrix)
     if same_pattern:
         entry = int(np.flatnonzero(matrix.data != mirror.data)[0])
     else:
         nodes = matrix.shape[0]
         keys = rows * nodes + matrix.indices
-        entry = int(np.flatnonzero(~np.isin(keys, _row_numbers(mirror) * nodes + mirror.indices))[0])
+        entry = int(
+            np.flatnonzero(~np.isin(keys, _row_numbers(mirror) * nodes + mirror.indices))[0]
+        )
     return int(rows[entry]), int(matrix.indices[entry])
 
 
@@ -267,7 +306,8 @@ def check_mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
             f"{name} has shape {matrix.shape}, but there are {n_nodes} nodes; "
             f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
         )
-    pattern = csr_array(matrix != 0)
+    pattern = matrix.astype(np.bool_)
+    pattern.eliminate_zeros()
     pattern = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()
     keep = pattern.row != pattern.col
     return csr_array(
