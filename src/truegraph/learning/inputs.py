@@ -308,9 +308,9 @@ def check_mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
         )
     pattern = matrix.astype(np.bool_)
     pattern.eliminate_zeros()
-    pattern = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()
-    keep = pattern.row != pattern.col
+    pairs = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()
+    keep = pairs.row != pairs.col
     return csr_array(
-        (np.ones(int(keep.sum()), dtype=np.bool_), (pattern.row[keep], pattern.col[keep])),
+        (np.ones(int(keep.sum()), dtype=np.bool_), (pairs.row[keep], pairs.col[keep])),
         shape=matrix.shape,
     )
