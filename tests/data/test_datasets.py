@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 import truegraph.data
-from truegraph.data import NodeDataset, fetch_dataset, list_datasets, load_dataset
+from truegraph.data import NodeDataset, dataset_info, fetch_dataset, list_datasets, load_dataset
 from truegraph.data.registry import REGISTRY
 from truegraph.errors import DataError, InputError
 
@@ -167,6 +167,9 @@ def test_list_tells_names_sizes_terms_and_places() -> None:
     assert listed["pubmed"].can_fetch
     assert not listed["mnist"].can_fetch
     assert all(info.licence and info.origin and info.description for info in listed.values())
+    assert dataset_info("Cora") == listed["cora"]
+    with pytest.raises(DataError, match="Did you mean 'cora'"):
+        dataset_info("corra")
 
 
 @pytest.mark.parametrize("name", ["cora", "citeseer", "digits"])

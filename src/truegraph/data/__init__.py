@@ -9,7 +9,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from truegraph.data.containers import NodeDataset, NodeSplit
-from truegraph.data.datasets import DatasetInfo, fetch_dataset, list_datasets, load_dataset
+from truegraph.data.datasets import (
+    DatasetInfo,
+    dataset_info,
+    fetch_dataset,
+    list_datasets,
+    load_dataset,
+)
 from truegraph.data.graphs import as_adjacency, to_networkx, to_pandas, to_pyg
 from truegraph.data.planetoid import read_planetoid
 from truegraph.data.splits import fixed_split, random_split
@@ -23,6 +29,7 @@ __all__ = [
     "NodeDataset",
     "NodeSplit",
     "as_adjacency",
+    "dataset_info",
     "fetch_dataset",
     "fixed_split",
     "list_datasets",

@@ -66,6 +66,24 @@ def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[Da
     return [_describe(entry, data_home) for entry in REGISTRY.values()]
 
 
+def dataset_info(name: str, *, data_home: str | os.PathLike[str] | None = None) -> DatasetInfo:
+    """Return what is known of one named data set, and where it is found now.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; upper or lower case.
+    data_home : path-like, optional
+        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
+
+    Raises
+    ------
+    DataError
+        If there is no such data set.
+    """
+    return _describe(_entry(name), data_home)
+
+
 def _describe(entry: DatasetEntry, data_home: str | os.PathLike[str] | None) -> DatasetInfo:
     place = _find(entry, data_home)
     return DatasetInfo(
