@@ -1,0 +1,228 @@
+"""Pictures of graphs.
+
+An adjacency matrix is drawn as a density, edges counted in a grid of cells, so that a graph of a
+million nodes costs no more to draw and to look at than one of a thousand.
+
+>>> from truegraph import load_dataset
+>>> from truegraph.report.plots import adjacency
+>>> cora = load_dataset("cora")
+>>> adjacency(cora.graph, cora.labels, class_names=cora.class_names).savefig("cora.png")
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from truegraph.data.containers import UNLABELLED
+from truegraph.data.graphs import as_adjacency
+from truegraph.data.storage import atomic_write
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_CELLS = 320  # per side: dots of one edge stay visible on paper and on screen
+_FAINTEST = 0.3  # darkness of a cell with a single edge
+_BOUNDARY = "#d62728"
+_SMALLEST_NAMED = 0.03  # share of the nodes from which on a class has room for its name
+_PANEL = 4.6  # inches per side
+_DOTS_PER_INCH = 150
+
+
+@dataclass(frozen=True)
+class _Blocks:
+    """Nodes in the order of their classes.
+
+    Attributes
+    ----------
+    order : ndarray of int, shape (n_nodes,)
+    ends : ndarray of int, shape (n_blocks,)
+        Position after the last node of each class.
+    names : list of str
+        What each class is called.
+    """
+
+    order: NDArray[np.intp]
+    ends: NDArray[np.intp]
+    names: list[str]
+
+
+def adjacency(
+    matrix: Any,
+    labels: ArrayLike | None = None,
+    *,
+    class_names: Sequence[str] | None = None,
+    title: str | None = None,
+) -> Figure:
+    """Draw an adjacency matrix, the nodes ordered by class and the class boundaries in red.
+
+    Parameters
+    ----------
+    matrix : sparse matrix, NetworkX graph or PyG Data, with n_nodes nodes
+        The graph; the darker a cell, the more edges it holds. Weights are not shown.
+    labels : array-like of int, shape (n_nodes,), optional
+        Class of every node, -1 where it is not known; by default nodes keep their order.
+    class_names : sequence of str, optional
+        Names of the classes; by default their numbers.
+    title : str, optional
+        By default the number of edges, and with labels the share of them within a class.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    return _panels([(title, as_adjacency(matrix))], labels, class_names)
+
+
+def side_by_side(
+    observed: Any,
+    learned: Any,
+    labels: ArrayLike | None = None,
+    *,
+    class_names: Sequence[str] | None = None,
+    titles: tuple[str, str] = ("Observed graph", "Learned graph"),
+) -> Figure:
+    """Draw two graphs of the same nodes beside each other, as in the paper's Figure 2.
+
+    Parameters
+    ----------
+    observed, learned : sparse matrix, NetworkX graph or PyG Data, with n_nodes nodes
+    labels, class_names
+        As in `adjacency`.
+    titles : tuple of two str
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    graphs = [as_adjacency(observed), as_adjacency(learned)]
+    if graphs[0].shape != graphs[1].shape:
+        raise InputError(
+            f"observed has {graphs[0].shape[0]} nodes and learned has {graphs[1].shape[0]}. "
+            "Give two graphs of the same nodes."
+        )
+    return _panels(list(zip(titles, graphs, strict=True)), labels, class_names)
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a .png, .svg or .pdf file, atomically."""
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=_DOTS_PER_INCH)
+
+
+def _panels(
+    graphs: Sequence[tuple[str | None, sparse.csr_array]],
+    labels: ArrayLike | None,
+    class_names: Sequence[str] | None,
+) -> Figure:
+    from matplotlib.figure import Figure
+
+    blocks = _blocks(graphs[0][1].shape[0], labels, class_names)
+    margin = 1.9 if blocks.names else 0.6
+    figure = Figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="constrained")
+    axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
+    for panel, (title, graph) in zip(axes, graphs, strict=True):
+        _draw(panel, graph, blocks)
+        panel.set_title(_heading(title, graph, labels), fontsize=10)
+    _name_blocks(axes[0], blocks)
+    figure.supxlabel(_caption(blocks), fontsize=8, color="#555555")
+    return figure
+
+
+def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] | None) -> _Blocks:
+    if labels is None:
+        return _Blocks(np.arange(n_nodes), np.array([n_nodes]), [])
+    classes = np.asarray(labels)
+    if classes.shape != (n_nodes,):
+        raise InputError(
+            f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes. "
+            "Give one class per node."
+        )
+    # Unlabelled nodes stand last.
+    group = np.where(classes == UNLABELLED, classes.max(initial=0) + 1, classes)
+    present, counts = np.unique(group, return_counts=True)
+    names = [
+        "no label"
+        if number > classes.max(initial=0)
+        else str(number if class_names is None else class_names[number]).replace("_", " ")
+        for number in present
+    ]
+    return _Blocks(np.argsort(group, kind="stable"), np.cumsum(counts), names)
+
+
+def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
+    nodes = graph.shape[0]
+    axes.imshow(
+        _darkness(graph, blocks.order),
+        cmap="Greys",
+        vmin=0.0,
+        vmax=1.0,
+        extent=(0, nodes, nodes, 0),
+        interpolation="nearest",
+    )
+    width = min(0.7, 12.0 / len(blocks.ends))  # hundreds of boundaries must not hide the edges
+    for end in blocks.ends[:-1]:
+        axes.axhline(end, color=_BOUNDARY, linewidth=width)
+        axes.axvline(end, color=_BOUNDARY, linewidth=width)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.tick_params(axis="y", length=0)
+
+
+def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return how dark each cell of the grid is drawn, from 0 to 1, on a logarithmic scale."""
+    nodes = graph.shape[0]
+    cells = min(nodes, _CELLS)
+    cell_of = np.empty(nodes, dtype=np.int64)
+    cell_of[order] = np.arange(nodes) * cells // max(nodes, 1)
+    ends = sparse.coo_array(graph)
+    counts = np.bincount(
+        cell_of[ends.row] * cells + cell_of[ends.col], minlength=cells * cells
+    ).reshape(cells, cells)
+    if not counts.any():
+        return np.zeros((cells, cells))
+    # The fullest cells of large graphs would leave the others pale: saturate above most of them.
+    full = max(2.0, float(np.quantile(counts[counts > 0], 0.99)))
+    darkness = _FAINTEST + (1.0 - _FAINTEST) * np.log(np.maximum(counts, 1)) / np.log(full)
+    return np.where(counts > 0, np.minimum(darkness, 1.0), 0.0)
+
+
+def _heading(title: str | None, graph: sparse.csr_array, labels: ArrayLike | None) -> str:
+    edges = graph.nnz // 2
+    facts = f"{edges:,} edge{'' if edges == 1 else 's'}"
+    if labels is not None:
+        share = _share_within(graph, np.asarray(labels))
+        facts += "" if share is None else f", {share:.0%} within a class"
+    return facts if title is None else f"{title}\n{facts}"
+
+
+def _share_within(graph: sparse.csr_array, labels: NDArray[Any]) -> float | None:
+    """Share of the edges between labelled nodes that join equal labels."""
+    ends = sparse.coo_array(graph)
+    first, second = labels[ends.row], labels[ends.col]
+    known = (first != UNLABELLED) & (second != UNLABELLED)
+    return float(np.mean(first[known] == second[known])) if known.any() else None
+
+
+def _name_blocks(axes: Axes, blocks: _Blocks) -> None:
+    if not blocks.names:
+        return
+    sizes = np.diff(blocks.ends, prepend=0)
+    named = np.flatnonzero(sizes >= _SMALLEST_NAMED * blocks.order.size)
+    centres = blocks.ends[named] - sizes[named] / 2
+    axes.set_yticks(centres, labels=[blocks.names[block] for block in named], fontsize=8)
+
+
+def _caption(blocks: _Blocks) -> str:
+    nodes = f"{blocks.order.size:,} nodes"
+    if not blocks.names:
+        return f"{nodes} in the order given; the darker, the more edges"
+    return f"{nodes} ordered by class, boundaries in red; the darker, the more edges"
