@@ -39,7 +39,7 @@ def problem() -> Problem:
         for trial, order in enumerate(orders)
     ]
     validation = [
-        np.setdiff1d(order, chosen)[: 12 + trial]
+        order[~np.isin(order, chosen)][: 12 + trial]
         for trial, (order, chosen) in enumerate(zip(orders, train, strict=True))
     ]
     return Problem(features, _random_graph(labels, rng), labels, train, validation)

@@ -60,7 +60,7 @@ def test_other_devices_train_to_the_same_answer(problem, monkeypatch, name: str)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_model_learns(problem, name: str) -> None:
-    trained = _train(problem, name, settings=_settings(name, epochs=150))
+    trained = _train(problem, name, settings=_settings(name, epochs=300))
     accuracy = (trained.predict_proba().argmax(2) == problem.labels).mean()
     assert accuracy > (0.6 if name == "mlp" else 0.8)
 

@@ -17,7 +17,6 @@ import torch
 from truegraph.nn import device
 from truegraph.nn.noise import Dropout, random_bits, survivors_torch
 
-
 # A product with fewer columns than this is faster as dot products along the inner dimension.
 _NARROW = 16
 

@@ -14,7 +14,7 @@ from truegraph.nn.graphs import normalised_adjacency
 from truegraph.nn.model import Classifier, Inputs, Settings, glorot_uniform
 from truegraph.nn.noise import Noise, dropout_of
 from truegraph.nn.optimiser import Weights
-from truegraph.nn.receptive import ReceptiveField, receptive_field
+from truegraph.nn.receptive import ReceptiveField, receptive_field, whole_graph
 from truegraph.nn.sparse import sparse_product
 from truegraph.nn.targets import Targets, cross_entropy
 
@@ -59,8 +59,7 @@ class GCN(Classifier):
 
     def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
         """Return the logits (T, N, C)."""
-        whole = ReceptiveField(inputs.features, inputs.operator, inputs.operator)
-        return self._layers(weights, whole, noise)
+        return self._layers(weights, whole_graph(inputs), noise)
 
     def prepare(self, inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
         """Return the nodes within two steps of the labelled ones: all that the loss depends on."""

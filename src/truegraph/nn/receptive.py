@@ -23,24 +23,53 @@ class ReceptiveField(NamedTuple):
     ``features`` (n2, F) are those of the nodes within two steps of the labelled nodes,
     ``inner`` (n1, n2) leads from them to the nodes within one step, ``outer`` (n0, n1) to the
     labelled nodes themselves. Trials with smaller fields are filled up with empty rows.
+    ``inner_own`` (count, n1) and ``outer_own`` (count, n0), int64, say which column is a row's
+    own node.
     """
 
     features: FixedSparse
     inner: FixedSparse
     outer: FixedSparse
+    inner_own: np.ndarray
+    outer_own: np.ndarray
+
+
+def whole_graph(inputs: Inputs) -> ReceptiveField:
+    """Return the field in which every node is wanted."""
+    operator = inputs.operator
+    own = np.tile(np.arange(operator.shape[0]), (operator.count, 1))
+    return ReceptiveField(inputs.features, operator, operator, own, own)
 
 
 def receptive_field(inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
-    """Return each trial's receptive field, and the targets as positions in its outer rows."""
-    inner, outer, nodes = [], [], []
+    """Return each trial's receptive field, and the targets as positions in its outer rows.
+
+    Every node has to be its own neighbour in the operator.
+    """
+    inner, outer, nodes, inner_own, outer_own = [], [], [], [], []
     for operator, labelled in zip(operators_of(inputs, targets), targets.sets(), strict=True):
         last, within_one = compact_columns(operator[labelled])
         first, within_two = compact_columns(operator[within_one])
         outer.append(last)
         inner.append(first)
         nodes.append(within_two)
-    features = inputs.features.select_rows(nodes)
-    return ReceptiveField(features, FixedSparse(inner), FixedSparse(outer)), targets.local()
+        outer_own.append(np.searchsorted(within_one, labelled))
+        inner_own.append(np.searchsorted(within_two, within_one))
+    field = ReceptiveField(
+        inputs.features.select_rows(nodes),
+        FixedSparse(inner),
+        FixedSparse(outer),
+        _filled_up(inner_own),
+        _filled_up(outer_own),
+    )
+    return field, targets.local()
+
+
+def _filled_up(positions: list[np.ndarray]) -> np.ndarray:
+    filled = np.zeros((len(positions), max(map(len, positions))), dtype=np.int64)
+    for row, own in zip(filled, positions, strict=True):
+        row[: len(own)] = own
+    return filled
 
 
 def operators_of(inputs: Inputs, targets: Targets) -> list[csr_array]:

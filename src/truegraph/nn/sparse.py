@@ -218,7 +218,7 @@ def _gather_rows(
         matrix = batch * starts.shape[0] // out.shape[0]
         for row in range(out.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
-            _weighted_sum(values[start:stop], indices[start:stop], dense[batch], out[batch, row])
+            weighted_sum(values[start:stop], indices[start:stop], dense[batch], out[batch, row])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -251,17 +251,17 @@ def _gather_dropped_rows(
     dense: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    bits, factors, kept = _row_buffers(starts, stops, values)
+    bits, factors, kept = row_buffers(starts, stops, values)
     for batch in range(out.shape[0]):
         matrix = batch * starts.shape[0] // out.shape[0]
         for row in range(out.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
-            _row_bits(start - bases[matrix], stop - start, keys[batch], bits)
+            row_bits(start - bases[matrix], stop - start, keys[batch], bits)
             left = 0
             for k in range(start, stop):  # without a branch: it could not be predicted
                 factors[left], kept[left] = values[k] * scale, indices[k]
                 left += bits[k - start] < threshold
-            _weighted_sum(factors[:left], kept[:left], dense[batch], out[batch, row])
+            weighted_sum(factors[:left], kept[:left], dense[batch], out[batch, row])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -277,13 +277,13 @@ def _scatter_dropped_rows(
     dense: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    bits, factors, kept = _row_buffers(starts, stops, values)
+    bits, factors, kept = row_buffers(starts, stops, values)
     out[:] = 0
     for batch in range(out.shape[0]):
         matrix = batch * starts.shape[0] // out.shape[0]
         for row in range(dense.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
-            _row_bits(start - bases[matrix], stop - start, keys[batch], bits)
+            row_bits(start - bases[matrix], stop - start, keys[batch], bits)
             left = 0
             for k in range(start, stop):
                 factors[left], kept[left] = values[k] * scale, indices[k]
@@ -292,9 +292,10 @@ def _scatter_dropped_rows(
 
 
 @numba.njit(inline="always")
-def _row_buffers(
+def row_buffers(
     starts: np.ndarray, stops: np.ndarray, values: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return room for the random bits, factors and columns of the longest row: numba code."""
     longest = np.max(stops - starts) + 1
     return (
         np.empty(longest, np.uint32),
@@ -304,17 +305,18 @@ def _row_buffers(
 
 
 @numba.njit(inline="always")
-def _row_bits(first: int, count: int, key: np.ndarray, bits: np.ndarray) -> None:
+def row_bits(first: int, count: int, key: np.ndarray, bits: np.ndarray) -> None:
+    """Write the random bits of entries from ``first`` on: numba code, in vector lanes."""
     low, high = key[0], key[1]
     for k in range(count):
         bits[k] = random_bits(first + k, low, high)
 
 
 @numba.njit(inline="always")
-def _weighted_sum(
+def weighted_sum(
     factors: np.ndarray, indices: np.ndarray, dense: np.ndarray, out: np.ndarray
 ) -> None:
-    """Write sum_k factors[k] * dense[indices[k]] to ``out``.
+    """Write sum_k factors[k] * dense[indices[k]] to ``out``: numba code.
 
     Four rows at a time: the running sum is then read and written a quarter as often, which is
     what bounds the speed of this loop.
