@@ -147,6 +147,7 @@ def test_cache_gives_the_same_embedding_without_training(tmp_path):
     first, second = Counter(), Counter()
     options = {"random_state": 0, "epochs": 4, "cache": tmp_path / "deep" / "cache"}
     computed = embed_vgae(features, graph, progress=first, **options)
+    options["random_state"] = np.int64(0)
     stored = embed_vgae(sparse.csr_array(features), graph, progress=second, **options)
     np.testing.assert_array_equal(computed, stored)
     assert (first.epochs, second.epochs) == (4, 0)
@@ -221,6 +222,8 @@ def test_errors_name_the_argument_and_the_remedy():
     features, graph, _ = planted()
     with pytest.raises(InputError, match="one row of features per node"):
         embed_vgae(features[:50], graph, random_state=0)
+    with pytest.raises(InputError, match="random_state is -1"):
+        embed_vgae(features, graph, random_state=-1)
     features[3, 4] = np.nan
     with pytest.raises(InputError, match="features hold NaN"):
         embed_vgae(features, graph, random_state=0)

@@ -22,6 +22,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,7 +31,6 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph import __version__
 from truegraph.data.storage import PathLike, read_npz, write_npz
 from truegraph.errors import InputError
 from truegraph.nn.dense import row_sum, trial_matmul
@@ -165,9 +165,11 @@ def train_autoencoder(
     TrainingError
         If a loss is not finite; the message names the model and the epoch.
     """
+    if random_state < 0:
+        raise InputError(f"random_state is {random_state}. Give an integer >= 0.")
     state = AdamState.start({n: w.to(device) for n, w in model.initial(random_state).items()})
     spare = state.select(slice(None))
-    generator = torch.Generator().manual_seed(random_state)
+    generator = torch.Generator().manual_seed(int(random_state))
     history: list[float] = []
     with _one_torch_thread():
         for epoch in range(epochs):
@@ -303,7 +305,9 @@ def _checked(features: Any, graph: Any) -> tuple[sparse.csr_array, sparse.csr_ar
 
 def _fingerprint(rows: sparse.csr_array, links: sparse.csr_array, run: dict[str, Any]) -> str:
     """Return a name that changes with every bit of data, setting, seed or version."""
-    key = hashlib.sha256(json.dumps([__version__, run], sort_keys=True).encode())
+    key = hashlib.sha256(
+        json.dumps([version("truegraph"), run], sort_keys=True, default=int).encode()
+    )
     for matrix in (rows, links):
         key.update(repr((matrix.shape, matrix.nnz)).encode())
         for part in (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)):
