@@ -11,49 +11,30 @@ so that any Euclidean index can find the candidate pairs, also of the paper's co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, diags_array, eye_array, hstack, issparse
+from scipy.sparse import csr_array, eye_array, hstack
 
 from truegraph.data.graphs import as_adjacency
 from truegraph.errors import InputError
-from truegraph.learning.neighbours import Points
+from truegraph.learning.inputs import check_points, check_two_nodes
+from truegraph.learning.points import (
+    Points,
+    check_squares,
+    checked_points,
+    squared_distances,
+    unit_rows,
+)
 
 Floats = NDArray[np.float64]
 
 _EXACT_MAXIMUM = 30_000  # nodes up to which all pairs are visited for a maximum
 _SWEEPS = 10
+_SUM_ACCURACY = 1e-3  # probabilities may come from float32, or be rounded for storage
 _compiled = njit(parallel=True, cache=True, nogil=True)
-
-
-@_compiled
-def _pairs_dense(points: Any, rows: Any, columns: Any, out: Any) -> None:
-    for e in prange(rows.size):
-        total = 0.0
-        for d in range(points.shape[1]):
-            difference = points[rows[e], d] - points[columns[e], d]
-            total += difference * difference
-        out[e] = total
-
-
-@_compiled
-def _pairs_sparse(
-    indptr: Any, indices: Any, data: Any, norms: Any, rows: Any, columns: Any, out: Any
-) -> None:
-    for e in prange(rows.size):
-        a, a_end = indptr[rows[e]], indptr[rows[e] + 1]
-        b, b_end = indptr[columns[e]], indptr[columns[e] + 1]
-        total = 0.0
-        while a < a_end and b < b_end:
-            if indices[a] == indices[b]:
-                total += data[a] * data[b]
-            step_a = indices[a] <= indices[b]
-            b += indices[b] <= indices[a]
-            a += step_a
-        out[e] = max(0.0, norms[rows[e]] + norms[columns[e]] - 2.0 * total)
 
 
 @_compiled
@@ -97,6 +78,7 @@ class Distance(ABC):
         farthest-point sweeps, a lower bound, and `largest_is_exact` turns False.
         """
         nodes = self.n_nodes
+        check_two_nodes(nodes)
         if nodes > _EXACT_MAXIMUM:
             self.largest_is_exact = False
             return self._farthest_point_estimate()
@@ -128,8 +110,8 @@ class EmbeddingDistance(Distance):
     """
 
     def __init__(self, points: ArrayLike | csr_array) -> None:
-        self._points = _points(points)
-        self._norms = _squared_norms(self._points)
+        self._points = checked_points(points)
+        check_squares(self._points)
 
     @property
     def n_nodes(self) -> int:
@@ -148,7 +130,7 @@ class EmbeddingDistance(Distance):
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return |x_i - x_j|^2."""
-        return _squared_distances(self._points, self._norms, rows, columns)
+        return squared_distances(self._points, rows, columns)
 
 
 class CosineDistance(Distance):
@@ -162,27 +144,26 @@ class CosineDistance(Distance):
     """
 
     def __init__(self, points: ArrayLike | csr_array) -> None:
-        self._unit = _unit_rows(_points(points))
-        self._norms = _squared_norms(self._unit)
+        self._directions = unit_rows(checked_points(points)) * np.sqrt(0.5)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
-        return int(self._unit.shape[0])
+        return int(self._directions.shape[0])
 
     @property
     def queries(self) -> Points:
-        """Rows of length one."""
-        return self._unit
+        """Rows of length sqrt(1/2), whose squared distance is 1 - cos."""
+        return self._directions
 
     @property
     def base(self) -> Points:
-        """Rows of length one."""
-        return self._unit
+        """Rows of length sqrt(1/2), whose squared distance is 1 - cos."""
+        return self._directions
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        """Return 1 - cos(x_i, x_j), as half the squared distance of the unit rows."""
-        return 0.5 * _squared_distances(self._unit, self._norms, rows, columns)
+        """Return 1 - cos(x_i, x_j)."""
+        return squared_distances(self._directions, rows, columns)
 
 
 class LabelDisagreement(Distance):
@@ -202,16 +183,17 @@ class LabelDisagreement(Distance):
 
     def __init__(self, labels: ArrayLike, graph: Any) -> None:
         adjacency = as_adjacency(graph)
-        probabilities = _one_hot(np.asarray(labels), adjacency.shape[0])
-        neighbourhood = (adjacency != 0).astype(np.float64) + eye_array(adjacency.shape[0])
-        sizes = np.asarray(neighbourhood.sum(axis=1)).ravel()
-        self.shares = np.asarray(diags_array(1.0 / sizes) @ (neighbourhood @ probabilities))
+        probabilities = _class_probabilities(np.asarray(labels), adjacency.shape[0])
+        adjacency.data[:] = 1.0
+        neighbourhood = csr_array(adjacency + eye_array(adjacency.shape[0]))
+        sizes = np.diff(neighbourhood.indptr)
+        self.shares = (neighbourhood @ probabilities) / sizes[:, None]
 
     @classmethod
     def from_shares(cls, shares: ArrayLike) -> LabelDisagreement:
         """Build it from the neighbourhood averages p (n_nodes, n_classes) themselves."""
         made = cls.__new__(cls)
-        made.shares = np.ascontiguousarray(shares, dtype=np.float64)
+        made.shares = _checked_probabilities("shares", np.asarray(shares))
         return made
 
     @property
@@ -286,55 +268,37 @@ class SumDistance(Distance):
         return first + self.weight * self.second.pair_values(rows, columns)
 
 
-def _points(points: ArrayLike | csr_array) -> Points:
-    if issparse(points):
-        matrix = csr_array(points, dtype=np.float64)
-        matrix.sum_duplicates()
-        return matrix
-    return np.ascontiguousarray(points, dtype=np.float64)
-
-
-def _squared_norms(points: Points) -> Floats:
-    if isinstance(points, csr_array):
-        return np.asarray(points.multiply(points).sum(axis=1), dtype=np.float64).ravel()
-    return cast(Floats, (points**2).sum(axis=1))
-
-
-def _squared_distances(
-    points: Points, norms: Floats, rows: NDArray[Any], columns: NDArray[Any]
-) -> Floats:
-    rows, columns = np.asarray(rows), np.asarray(columns)
-    out = np.empty(rows.size)
-    if isinstance(points, csr_array):
-        _pairs_sparse(points.indptr, points.indices, points.data, norms, rows, columns, out)
-    else:
-        _pairs_dense(points, rows, columns, out)
-    return out
-
-
-def _unit_rows(points: Points) -> Points:
-    """Scale rows to length one; rows of zeros point along an extra axis of their own."""
-    norms = np.sqrt(_squared_norms(points))
-    empty = norms == 0.0
-    scale = 1.0 / np.where(empty, 1.0, norms)
-    if isinstance(points, csr_array):
-        unit = csr_array(diags_array(scale) @ points)
-        extra = csr_array(empty[:, None].astype(np.float64))
-        return csr_array(hstack([unit, extra])) if empty.any() else unit
-    dense = points * scale[:, None]
-    return np.column_stack([dense, empty]) if empty.any() else dense
-
-
-def _one_hot(labels: NDArray[Any], nodes: int) -> Floats:
+def _class_probabilities(labels: NDArray[Any], nodes: int) -> Floats:
+    """Return class numbers one-hot encoded, and checked probabilities as they are."""
     if labels.shape[:1] != (nodes,) or labels.ndim > 2:
         raise InputError(
             f"labels has shape {labels.shape}, but the graph has {nodes} nodes; "
             "give one class number, or one row of class probabilities, per node"
         )
     if labels.ndim == 2:
-        return labels.astype(np.float64)
+        return _checked_probabilities("labels", labels)
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise InputError(
+            f"labels contains NaN at node {int(np.isnan(labels).argmax())}; "
+            "give every node a predicted class"
+        )
     classes, numbers = np.unique(labels, return_inverse=True)
-    return cast(Floats, np.eye(classes.size)[numbers])
+    return np.eye(classes.size)[numbers]
+
+
+def _checked_probabilities(name: str, values: NDArray[Any]) -> Floats:
+    """Return class probabilities (n_nodes, n_classes) as float64 after checking their rows."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    check_points(name, values)
+    sums, lowest = values.sum(axis=1), values.min(axis=1)
+    bad = (lowest < 0.0) | (np.abs(sums - 1.0) > _SUM_ACCURACY)
+    if bad.any():
+        row = int(bad.argmax())
+        raise InputError(
+            f"{name} must hold probabilities, but row {row} has the sum {sums[row]:g} and the "
+            f"smallest entry {lowest[row]:g}; make every row >= 0 with sum 1"
+        )
+    return values
 
 
 def _side_by_side(first: Points, second: Points, weight: float) -> Points:

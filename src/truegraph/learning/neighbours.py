@@ -1,22 +1,25 @@
 """All nearest neighbours in squared Euclidean distance: exact in blocks, or by faiss.
 
-The exact searches are ours: float64, differences taken before squaring (so duplicates are at
-distance zero and nothing cancels), ties broken by the smaller index, memory linear in the points,
-and the same bits for any number of threads.
+The exact searches are ours: float64, duplicates at distance zero, ties broken by the smaller index,
+memory linear in the points, and the same bits for any number of threads. Between dense points the
+differences are squared, so nothing cancels; between sparse points norms and products are summed,
+which ranks as well as float64 can as long as the points have no large common part.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 
+from truegraph.learning.points import Points
 from truegraph.progress import Progress
 
-Points = NDArray[Any] | csr_array
 Indices = NDArray[np.int32]
 
 _QUERY_BLOCK = 32
@@ -61,9 +64,7 @@ def _sort_list(distances: Any, ids: Any) -> None:
 
 
 @_compiled
-def _search_dense(
-    queries: Any, own: Any, tiles: Any, count: int, distances: Any, ids: Any
-) -> None:
+def _search_dense(queries: Any, own: Any, tiles: Any, count: int, distances: Any, ids: Any) -> None:
     """Fill (distances, ids) of shape (queries, k); tiles is (n_tiles, dimension, _TILE)."""
     n_queries, dimension = queries.shape
     n_tiles = tiles.shape[0]
@@ -126,20 +127,18 @@ class ExactSearch:
     Parameters
     ----------
     base : ndarray or csr_array of shape (n_base, dimension)
+        Of float64; sparse rows have ascending indices.
     """
 
     name = "exact"
 
     def __init__(self, base: Points) -> None:
         self.count = int(base.shape[0])
-        self.sparse = issparse(base)
-        if self.sparse:
-            columns = csr_array(base, dtype=np.float64).tocsc()
-            columns.sort_indices()
-            self._columns = columns
-            self._norms = _squared_norms(csr_array(base, dtype=np.float64))
+        if isinstance(base, csr_array):
+            self._columns = base.tocsc()
+            self._norms = _squared_norms(base)
         else:
-            self._tiles = _tiles(np.asarray(base))
+            self._tiles = _tiles(base)
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
         """Return the ids of the k nearest base points, nearest first.
@@ -147,6 +146,7 @@ class ExactSearch:
         Parameters
         ----------
         queries : ndarray or csr_array of shape (n_queries, dimension)
+            In the form of the base.
         own : ndarray of shape (n_queries,)
             The base point that is the query itself and is left out, or -1.
 
@@ -159,18 +159,16 @@ class ExactSearch:
         # Placeholders stand behind every point, so that equal distances prefer real ids.
         ids = np.full((rows, k), self.count, dtype=np.int32)
         own = np.asarray(own, dtype=np.int64)
-        if self.sparse:
-            sorted_queries = csr_array(queries, dtype=np.float64)
-            sorted_queries.sort_indices()
+        if isinstance(queries, csr_array):
             _search_sparse(
-                sorted_queries.indptr,
-                sorted_queries.indices,
-                sorted_queries.data,
+                queries.indptr,
+                queries.indices,
+                queries.data,
                 own,
                 self._columns.indptr,
                 self._columns.indices,
                 self._columns.data,
-                _squared_norms(sorted_queries),
+                _squared_norms(queries),
                 self._norms,
                 distances,
                 ids,
@@ -201,16 +199,16 @@ def _tiles(base: NDArray[Any]) -> NDArray[np.float64]:
 class FaissSearch:
     """Approximate nearest neighbours by faiss: an inverted file ("ivf") or a graph ("hnsw").
 
-    The vectors are centred and rounded to float32; the width of the search is doubled until the
-    recall measured on a sample of the queries reaches 98 %, or the width its limit.
+    The vectors are centred, scaled and rounded to float32; the width of the search is doubled
+    until the recall measured on a sample of the queries reaches 98 %, or the width its limit.
     """
 
     def __init__(self, base: Points, engine: str, seed: int) -> None:
         self.name = engine
-        dense = _dense32(base)
-        self._mean = dense.mean(axis=0)
-        dense -= self._mean
-        self._index = _ivf(dense, seed) if engine == "ivf" else _hnsw(dense)
+        self._centre = np.asarray(base.mean(axis=0), dtype=np.float64).ravel()
+        self._unit = _largest_entry(base, self._centre) or 1.0
+        rounded = self._rounded(base)
+        self._index = _ivf(rounded, seed) if engine == "ivf" else _hnsw(rounded)
         self._width = 16 if engine == "ivf" else 64
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
@@ -221,9 +219,16 @@ class FaissSearch:
         out = np.empty((queries.shape[0], k), dtype=np.int32)
         for first in range(0, out.shape[0], _SEARCH_BLOCK):
             rows = slice(first, first + _SEARCH_BLOCK)
-            block = _dense32(queries[rows]) - self._mean
+            block = self._rounded(queries[rows])
             found = self._index.search(block, k + 1, params=self._parameters(k))[1]
             out[rows] = _drop_own(found.astype(np.int32), np.asarray(own[rows]), k)
+        return out
+
+    def _rounded(self, points: Points) -> NDArray[np.float32]:
+        """Centre and scale points, whose squares might be beyond float32 as they are."""
+        out = np.empty(points.shape, dtype=np.float32)
+        for rows, block in _dense_blocks(points):
+            out[rows] = (block - self._centre) / self._unit
         return out
 
     def tune(self, queries: Points, own: NDArray[np.integer[Any]], truth: Indices) -> float:
@@ -239,16 +244,21 @@ class FaissSearch:
         return int(self._index.nlist) if self.name == "ivf" else 2048
 
     def _parameters(self, k: int) -> Any:
-        import faiss
-
+        faiss: Any = import_module("faiss")  # its stubs lack these names
         if self.name == "ivf":
             return faiss.SearchParametersIVF(nprobe=min(self._width, self._index.nlist))
         return faiss.SearchParametersHNSW(efSearch=max(self._width, k + 1))
 
 
-def _dense32(points: Points) -> NDArray[np.float32]:
-    dense = points.toarray() if isinstance(points, csr_array) else points
-    return np.array(dense, dtype=np.float32, order="C")
+def _dense_blocks(points: Points) -> Iterator[tuple[slice, NDArray[Any]]]:
+    for first in range(0, points.shape[0], _SEARCH_BLOCK):
+        rows = slice(first, first + _SEARCH_BLOCK)
+        block = points[rows]
+        yield rows, block.toarray() if isinstance(block, csr_array) else block
+
+
+def _largest_entry(points: Points, centre: NDArray[np.float64]) -> float:
+    return max(float(np.abs(block - centre).max()) for _, block in _dense_blocks(points))
 
 
 def _ivf(base: NDArray[np.float32], seed: int) -> Any:
@@ -281,7 +291,7 @@ def _hnsw(base: NDArray[np.float32]) -> Any:
 @_compiled
 def _drop_own(found: Any, own: Any, k: int) -> Any:
     """Remove the query itself from lists of k + 1 (the farthest entry where it is not there)."""
-    out = np.empty((found.shape[0], k), dtype=np.int32)
+    out = np.full((found.shape[0], k), -1, dtype=np.int32)
     for i in prange(found.shape[0]):
         kept = 0
         for c in range(k + 1):

@@ -1,0 +1,120 @@
+"""Points as rows, dense or sparse: checked, scaled to length one, and their distances."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, hstack, issparse
+
+from truegraph.errors import InputError
+from truegraph.learning.inputs import check_points
+
+Floats = NDArray[np.float64]
+Points = NDArray[Any] | csr_array
+
+_compiled = njit(parallel=True, cache=True, nogil=True)
+
+
+@_compiled
+def _pairs_dense(points: Any, rows: Any, columns: Any, out: Any) -> None:
+    for e in prange(rows.size):
+        total = 0.0
+        for d in range(points.shape[1]):
+            difference = points[rows[e], d] - points[columns[e], d]
+            total += difference * difference
+        out[e] = total
+
+
+@_compiled
+def _pairs_sparse(indptr: Any, indices: Any, data: Any, rows: Any, columns: Any, out: Any) -> None:
+    """Merge two rows of ascending indices; differences are squared, so nothing cancels."""
+    for e in prange(rows.size):
+        a, a_end = indptr[rows[e]], indptr[rows[e] + 1]
+        b, b_end = indptr[columns[e]], indptr[columns[e] + 1]
+        total = 0.0
+        while a < a_end or b < b_end:
+            difference = 0.0
+            take_a = b == b_end or (a < a_end and indices[a] <= indices[b])
+            take_b = a == a_end or (b < b_end and indices[b] <= indices[a])
+            if take_a:
+                difference += data[a]
+                a += 1
+            if take_b:
+                difference -= data[b]
+                b += 1
+            total += difference * difference
+        out[e] = total
+
+
+def checked_points(points: ArrayLike | csr_array) -> Points:
+    """Return checked points as CSR with sorted rows or a contiguous array, of float64."""
+    if issparse(points):
+        matrix = csr_array(points).astype(np.float64, copy=False)
+        check_points("points", matrix)
+        if not matrix.has_canonical_format:
+            matrix = matrix.copy()  # it may share its arrays with the caller's
+            matrix.sum_duplicates()
+        return matrix
+    dense = np.ascontiguousarray(points, dtype=np.float64)
+    check_points("points", dense)
+    return dense
+
+
+def check_squares(points: Points) -> None:
+    """Raise when a squared distance between the points could overflow."""
+    data = points.data if isinstance(points, csr_array) else points
+    largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
+    if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * points.shape[1])):
+        raise InputError(
+            f"points has values as large as {largest:g}, whose squared distances overflow; "
+            "scale the points down"
+        )
+
+
+def squared_distances(points: Points, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+    """Return |x_i - x_j|^2 of the pairs (rows[e], columns[e]), shape (pairs,)."""
+    rows, columns = np.asarray(rows), np.asarray(columns)
+    out = np.empty(rows.size)
+    if isinstance(points, csr_array):
+        _pairs_sparse(points.indptr, points.indices, points.data, rows, columns, out)
+    else:
+        _pairs_dense(points, rows, columns, out)
+    return out
+
+
+def unit_rows(points: Points) -> Points:
+    """Scale rows to length one; rows of zeros point along an extra axis of their own."""
+    # Divided by its largest entry first, no row is too short or too long to be squared.
+    points, empty = _divided(points, _row_reduced(points, np.maximum))
+    unit, _ = _divided(points, np.sqrt(_row_reduced(points**2, np.add)))
+    if not empty.any():
+        return unit
+    if isinstance(unit, csr_array):
+        return csr_array(hstack([unit, csr_array(empty[:, None].astype(np.float64))]))
+    return np.column_stack([unit, empty])
+
+
+def _row_reduced(points: Points, operation: np.ufunc) -> Floats:
+    """Return the largest absolute entry, or the sum, of every row."""
+    if isinstance(points, csr_array):
+        out = np.zeros(points.shape[0])
+        operation.at(out, _row_numbers(points), np.abs(points.data))
+        return out
+    return cast(Floats, operation.reduce(np.abs(points), axis=1))
+
+
+def _divided(points: Points, lengths: Floats) -> tuple[Points, NDArray[np.bool_]]:
+    """Divide each row by its length; return the rows and which lengths are zero."""
+    empty = lengths == 0.0
+    divisor = np.where(empty, 1.0, lengths)
+    if isinstance(points, csr_array):
+        data = points.data / divisor[_row_numbers(points)]
+        return csr_array((data, points.indices, points.indptr), shape=points.shape), empty
+    return points / divisor[:, None], empty
+
+
+def _row_numbers(points: csr_array) -> NDArray[np.int64]:
+    return np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
