@@ -1,0 +1,108 @@
+"""The program ``truegraph``: its commands, and what becomes of errors.
+
+Exit codes: 0 when all went well, 2 for bad usage or input, 130 when interrupted, 1 otherwise.
+Heavy modules are imported inside the commands, so that help and errors come at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated, TextIO
+
+import typer
+
+from truegraph import __version__
+from truegraph.cli.data import data_commands
+from truegraph.cli.learn import learn
+from truegraph.errors import TruegraphError
+
+_BAD_INPUT = 2
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="truegraph",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command(
+    epilog="Example: truegraph learn points.csv --degree 10 --out graph.csv --picture graph.png"
+)(learn)
+app.add_typer(data_commands, name="data")
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"truegraph {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="Example: truegraph learn cora --degree 10 --out graph.npz")
+def _truegraph(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version."
+        ),
+    ] = False,
+) -> None:
+    """Learn the true graph behind a noisy, incomplete or missing one."""
+
+
+def main() -> None:
+    """Run the program on the arguments of the process and exit."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the program on the given arguments and return its exit code."""
+    with warnings.catch_warnings():
+        warnings.showwarning = _show_warning
+        try:
+            app(list(arguments), prog_name="truegraph")
+        except SystemExit as end:  # how typer ends, after printing what was wrong with the usage
+            return _exit_code(end)
+        except TruegraphError as error:
+            return _failed(str(error), _BAD_INPUT)
+        except MemoryError:
+            return _failed("out of memory. Ask for fewer candidates, or use a larger machine.", 1)
+        except (OSError, ImportError) as error:  # a full disk, a missing extra: the text says it
+            return _failed(str(error), 1)
+        except Exception as error:
+            if os.environ.get("TRUEGRAPH_TRACEBACK"):
+                raise
+            return _failed(
+                f"unexpected {type(error).__name__}: {error}. This is a fault of truegraph; set "
+                "TRUEGRAPH_TRACEBACK=1 to see where, and report it.",
+                1,
+            )
+    return 0
+
+
+def _exit_code(end: SystemExit) -> int:
+    code = end.code if isinstance(end.code, int) else int(end.code is not None)
+    if code == _INTERRUPTED:
+        print("Interrupted.", file=sys.stderr)
+    return code
+
+
+def _failed(message: str, code: int) -> int:
+    print(f"Error: {message}", file=sys.stderr)
+    return code
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """Print a warning meant for users; the others are for programmers."""
+    if issubclass(category, UserWarning):
+        print(f"Warning: {message}", file=sys.stderr)

@@ -1,0 +1,98 @@
+"""``truegraph data``: which data sets there are, what they hold, and fetching them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truegraph.cli.outputs import print_json, print_rows
+
+if TYPE_CHECKING:
+    from truegraph.data import DatasetInfo
+
+data_commands = typer.Typer(
+    no_args_is_help=True, help="Show and fetch the named data sets.", rich_markup_mode=None
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the data set, such as cora.")]
+
+
+@data_commands.command("list", epilog="Example: truegraph data list")
+def list_command(as_json: Json = False) -> None:
+    """List the data sets, their sizes, and where each is found."""
+    from truegraph.data import list_datasets
+
+    infos = list_datasets()
+    if as_json:
+        print_json({"datasets": [asdict(info) for info in infos]})
+        return
+    layout = "{:<10}{:>8}{:>8}{:>10}{:>9}  {:<16}{}"
+    typer.echo(
+        layout.format("name", "nodes", "edges", "features", "classes", "found", "description")
+    )
+    for info in infos:
+        sizes = ["-" if size is None else size for size in info.statistics.values()]
+        typer.echo(layout.format(info.name, *sizes, _where(info), info.description))
+
+
+@data_commands.command("info", epilog="Example: truegraph data info cora")
+def info_command(name: Name, as_json: Json = False) -> None:
+    """Show the statistics, the origin and the licence of a data set."""
+    from truegraph.data import dataset_info
+
+    info = dataset_info(name)
+    document = asdict(info) | _measured(info)
+    if as_json:
+        print_json(document)
+        return
+    typer.echo(f"{info.name}: {info.description}")
+    rows = [(key, _number(value)) for key, value in document["statistics"].items()]
+    if document["largest_component"] is not None:
+        component = document["largest_component"]
+        rows.append(
+            ("largest component", f"{component['nodes']:,} nodes, {component['edges']:,} edges")
+        )
+    rows += [("found", _where(info)), ("origin", info.origin), ("licence", info.licence)]
+    print_rows(rows)
+
+
+@data_commands.command("fetch", epilog="Example: truegraph data fetch pubmed")
+def fetch_command(name: Name, as_json: Json = False) -> None:
+    """Download a data set into the cache, checked against its known checksum."""
+    from truegraph.data import dataset_info, fetch_dataset
+
+    info = dataset_info(name)
+    comes_along = info.source is not None and not info.can_fetch
+    path = None if comes_along else str(fetch_dataset(name))
+    if as_json:
+        print_json({"name": info.name, "path": path, "source": info.source or "download"})
+    elif comes_along:
+        typer.echo(f"{info.name} needs no download ({_where(info)}).")
+    else:
+        typer.echo(f"{info.name} is in {path}")
+
+
+def _measured(info: DatasetInfo) -> dict[str, Any]:
+    """Return the statistics of the data set itself, or the listed ones if it is not here."""
+    from truegraph.data import load_dataset
+
+    if info.source is None:
+        return {"statistics": info.statistics, "largest_component": None}
+    dataset = load_dataset(info.name)
+    component = None if dataset.graph is None else dataset.largest_component().statistics()
+    return {"statistics": dataset.statistics(), "largest_component": component}
+
+
+def _where(info: DatasetInfo) -> str:
+    if info.source is not None:
+        return info.source
+    return "can be fetched" if info.can_fetch else "not here"
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

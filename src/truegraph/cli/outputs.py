@@ -1,0 +1,80 @@
+"""Where results go: checks before the work begins, and what is printed after it."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from truegraph.errors import InputError
+
+GRAPH_ENDINGS = (".npz", ".csv", ".graphml")
+PICTURE_ENDINGS = (".png", ".svg", ".pdf")
+
+
+def check_target(option: str, path: Path | None, endings: Sequence[str], source: str) -> None:
+    """Raise an InputError unless `path` can be written later.
+
+    Parameters
+    ----------
+    option : str
+        Name of the option that gave the path, for messages.
+    path : Path or None
+        None asks for no file.
+    endings : sequence of str
+        Endings that can be written.
+    source : str
+        INPUT of the command, which must not be overwritten.
+    """
+    if path is None:
+        return
+    if path.suffix.lower() not in endings:
+        raise InputError(
+            f"{option} {path}: cannot write {path.suffix or 'a file without an ending'}. "
+            f"Let the name end in {', '.join(endings[:-1])} or {endings[-1]}."
+        )
+    if path.is_dir():
+        raise InputError(f"{option} {path}: is a folder. Give the name of a file in it.")
+    if path.exists() and Path(source).exists() and path.samefile(source):
+        raise InputError(f"{option} {path}: would overwrite INPUT. Choose another name.")
+    _check_folder(option, path)
+
+
+def _check_folder(option: str, path: Path) -> None:
+    """Try to write where the file will be, or where its missing folders will be made."""
+    folder = next(parent for parent in path.absolute().parents if parent.exists())
+    try:
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise InputError(
+            f"{option} {path}: cannot write to {folder} ({error.strerror}). "
+            "Choose a folder that you may write to."
+        ) from error
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on standard output."""
+    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_rows(rows: Sequence[tuple[str, str]]) -> None:
+    """Print facts under each other, their names in a column of their own."""
+    width = max(len(name) for name, _ in rows)
+    for name, fact in rows:
+        typer.echo(f"  {name:<{width}}  {fact}")
+
+
+def peak_memory_mb() -> float | None:
+    """Return the most memory this process has held so far, in 10^6 bytes; None if unknown."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

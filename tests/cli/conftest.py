@@ -1,0 +1,62 @@
+"""Run the program in this process, or as a process of its own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from truegraph.cli.app import run
+
+
+@dataclass
+class Outcome:
+    code: int
+    out: str
+    err: str
+    cpu_seconds: float = 0.0
+
+
+Program = Callable[..., Outcome]
+
+
+@pytest.fixture(autouse=True)
+def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+
+
+@pytest.fixture
+def program(capsys: pytest.CaptureFixture[str]) -> Program:
+    """Run ``truegraph`` in this process."""
+
+    def call(*arguments: object) -> Outcome:
+        capsys.readouterr()
+        code = run([str(argument) for argument in arguments])
+        return Outcome(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def process() -> Program:
+    """Run ``truegraph`` as a process, and measure the processor time it takes."""
+
+    def call(*arguments: object, code: str = "from truegraph.cli import main; main()") -> Outcome:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        done = subprocess.run(
+            [sys.executable, "-c", code, *map(str, arguments)],
+            capture_output=True,
+            text=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            timeout=120,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        return Outcome(done.returncode, done.stdout, done.stderr, cpu)
+
+    return call

@@ -1,0 +1,113 @@
+"""What every command promises: help with an example, exit codes, errors without a traceback."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import truegraph
+from truegraph.cli import learn as learn_module
+from truegraph.errors import ConvergenceWarning
+
+
+def test_version(program) -> None:
+    done = program("--version")
+    assert (done.code, done.out) == (0, f"truegraph {truegraph.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "command", [[], ["learn"], ["data", "list"], ["data", "info"], ["data", "fetch"]]
+)
+def test_help_has_an_example(program, command: list[str]) -> None:
+    done = program(*command, "--help")
+    assert done.code == 0
+    assert f"Example: truegraph {' '.join(command)}".strip() in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["learn"],
+        ["learn", "cora", "--degre", "3"],
+        ["learn", "cora", "--degree", "many"],
+        ["lern", "cora"],
+        ["data", "info"],
+    ],
+)
+def test_bad_usage_is_2(program, arguments: list[str]) -> None:
+    done = program(*arguments)
+    assert done.code == 2
+    assert not done.out
+    assert "Error: " in done.err
+
+
+@pytest.mark.parametrize(
+    ("failure", "code", "message"),
+    [
+        (OSError(28, "No space left on device"), 1, "No space left on device"),
+        (MemoryError(), 1, "out of memory"),
+        (ImportError("install truegraph[parquet]"), 1, "install truegraph[parquet]"),
+        (KeyError("x"), 1, "unexpected KeyError: 'x'. This is a fault of truegraph"),
+        (KeyboardInterrupt(), 130, "Interrupted."),
+    ],
+)
+def test_other_failures(
+    program, monkeypatch: pytest.MonkeyPatch, failure: BaseException, code: int, message: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(learn_module, "read_input", fail)
+    done = program("learn", "cora")
+    assert done.code == code
+    assert not done.out
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_fault_of_ours_can_be_traced(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn_module, "read_input", lambda _: 1 / 0)
+    monkeypatch.setenv("TRUEGRAPH_TRACEBACK", "1")
+    with pytest.raises(ZeroDivisionError):
+        program("learn", "cora")
+
+
+def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def warn(_: str) -> None:
+        warnings.simplefilter("always")
+        warnings.warn("stopped early", ConvergenceWarning, stacklevel=1)
+        warnings.warn("rename this", DeprecationWarning, stacklevel=1)
+        raise truegraph.InputError("enough")
+
+    monkeypatch.setattr(learn_module, "read_input", warn)
+    assert program("learn", "cora").err == "Warning: stopped early\nError: enough\n"
+
+
+def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
+    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(60_000, 60)))
+    code = (
+        "import os, signal, threading; from truegraph.cli import main; "
+        "threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
+    )
+    out = tmp_path / "deep" / "graph.npz"
+    arguments = ["learn", tmp_path / "points.npy", "--candidates", "exact", "--out", out]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode == 128 + signal.SIGINT
+    assert done.stderr.endswith("Interrupted.\n")
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["points.npy"]
+
+
+def test_help_is_quick(process) -> None:
+    assert min(process("learn", "--help").cpu_seconds for _ in range(3)) < 0.5

@@ -1,0 +1,83 @@
+"""``truegraph data``: what is listed, told and fetched."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+
+def test_list(program) -> None:
+    done = program("data", "list")
+    assert done.code == 0
+    lines = {line.split()[0]: line for line in done.out.splitlines()}
+    assert {"name", "cora", "citeseer", "pubmed", "digits", "mnist"} == set(lines)
+    assert "2708    5278      1433        7  embedded" in lines["cora"]
+    assert "can be fetched" in lines["pubmed"]
+    documents = json.loads(program("data", "list", "--json").out)["datasets"]
+    assert [document["name"] for document in documents] == [
+        "cora",
+        "citeseer",
+        "pubmed",
+        "digits",
+        "mnist",
+    ]
+    assert documents[0]["licence"].startswith("Apache-2.0")
+
+
+def test_info(program) -> None:
+    done = program("data", "info", "cora")
+    assert done.code == 0
+    for fact in ("2,708", "5,278", "0.810", "2,485 nodes, 5,069 edges", "Apache-2.0", "origin"):
+        assert fact in done.out
+    document = json.loads(program("data", "info", "Cora", "--json").out)
+    assert document["statistics"]["homophily"] == pytest.approx(0.81, abs=0.001)
+    assert document["largest_component"]["nodes"] == 2485
+    assert document["source"] == "embedded"
+
+
+def test_info_without_a_graph_or_without_the_data(program) -> None:
+    assert (
+        json.loads(program("data", "info", "digits", "--json").out)["statistics"]["edges"] is None
+    )
+    done = program("data", "info", "pubmed")
+    assert done.code == 0
+    assert "19,717" in done.out
+    assert "can be fetched" in done.out
+
+
+def test_unknown_names(program) -> None:
+    for command in ("info", "fetch"):
+        done = program("data", command, "corra")
+        assert done.code == 2
+        assert done.err.startswith("Error: no data set is called 'corra'. Did you mean 'cora'?")
+
+
+def test_fetch(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = program("data", "fetch", "cora")
+    assert (done.code, done.out) == (0, "cora needs no download (embedded).\n")
+    done = program("data", "fetch", "mnist")
+    assert done.code == 2
+    assert "no download with a known checksum" in done.err
+    monkeypatch.setattr("truegraph.data.fetch_dataset", lambda name: tmp_path / f"{name}.npz")
+    done = program("data", "fetch", "pubmed")
+    assert (done.code, done.out) == (0, f"pubmed is in {tmp_path / 'pubmed.npz'}\n")
+    document = json.loads(program("data", "fetch", "pubmed", "--json").out)
+    assert document == {
+        "name": "pubmed",
+        "path": str(tmp_path / "pubmed.npz"),
+        "source": "download",
+    }
+
+
+def test_a_failed_download_leaves_nothing(
+    program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path))
+    monkeypatch.setenv("TRUEGRAPH_DOWNLOAD_URL", "http://127.0.0.1:9/")
+    done = program("data", "fetch", "pubmed")
+    assert done.code == 2
+    assert "download failed" in done.err
+    assert "Traceback" not in done.err
+    assert not [path for path in tmp_path.rglob("*") if path.is_file()]
