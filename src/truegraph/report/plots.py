@@ -6,7 +6,7 @@ million nodes costs no more to draw and to look at than one of a thousand.
 >>> from truegraph import load_dataset
 >>> from truegraph.report.plots import adjacency
 >>> cora = load_dataset("cora")
->>> adjacency(cora.graph, cora.labels, class_names=cora.class_names).savefig("cora.png")
+>>> figure = adjacency(cora.graph, cora.labels, class_names=cora.class_names)
 """
 
 from __future__ import annotations
