@@ -14,7 +14,7 @@ from typing import Annotated, TextIO
 
 import typer
 
-from truegraph import __version__
+import truegraph
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
 from truegraph.errors import TruegraphError
@@ -37,7 +37,7 @@ app.add_typer(data_commands, name="data")
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"truegraph {__version__}")
+        typer.echo(f"truegraph {truegraph.__version__}")
         raise typer.Exit
 
 
