@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ def check_settings(options: dict[str, Any]) -> Settings:
             f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
             "approximate; use candidates='exact', or scope='candidates'"
         )
+    _check_threads(options["n_jobs"])
+    _check_seed(options["random_state"])
     degree, theta, scale = _density(options)
     max_iter = options["max_iter"]
     return Settings(
@@ -86,6 +89,23 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
     if given == ["degree"]:
         return _number("degree", options["degree"], at_least=1.0), None, 1.0
     return _DEFAULT_DEGREE, None, 1.0
+
+
+def _check_threads(n_jobs: Any) -> None:
+    if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
+        raise InputError(
+            f"n_jobs must be a number of threads, or -1 for all cores, or None, not {n_jobs!r}"
+        )
+
+
+def _check_seed(random_state: Any) -> None:
+    if random_state is None or isinstance(random_state, np.random.RandomState):
+        return
+    if not (isinstance(random_state, Integral) and 0 <= int(random_state) < 2**32):
+        raise InputError(
+            f"random_state must be an integer from 0 to 2**32 - 1, a RandomState or None, "
+            f"not {random_state!r}"
+        )
 
 
 def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
@@ -277,9 +297,14 @@ def _check_symmetric(matrix: csr_array, name: str) -> None:
     if same_pattern and np.array_equal(matrix.data, mirror.data):
         return
     row, column = _first_asymmetric(matrix, mirror, same_pattern)
+    if same_pattern:
+        raise InputError(
+            f"{name} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ; "
+            "make it so, for example with (X + X.T) / 2"
+        )
     raise InputError(
-        f"{name} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ; "
-        "make it so, for example with X.maximum(X.T)"
+        f"{name} is not symmetric: entry ({row}, {column}) is stored and ({column}, {row}) is not; "
+        "store every pair in both directions"
     )
 
 
@@ -300,7 +325,13 @@ def check_mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
     """Return a mask of pairs as a symmetric boolean CSR without diagonal."""
     if mask is None:
         return None
-    matrix = csr_array(mask)
+    try:
+        matrix = csr_array(mask)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} has type {type(mask).__name__}, which is no mask of pairs; "
+            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
+        ) from error
     if matrix.shape != (n_nodes, n_nodes):
         raise InputError(
             f"{name} has shape {matrix.shape}, but there are {n_nodes} nodes; "
