@@ -33,12 +33,17 @@ def trial_groups(trials: int, place: torch.device) -> list[np.ndarray]:
 @contextmanager
 def worker_threads(groups: int) -> Iterator[Executor | None]:
     """Give as many threads as torch may use, or None when one will do."""
-    workers = min(groups, torch.get_num_threads())
+    allowed = torch.get_num_threads()
+    workers = min(groups, allowed)
     if workers < 2:
         yield None
         return
-    with ThreadPoolExecutor(workers) as pool:
-        yield pool
+    try:
+        # a worker that let torch start threads of its own would only get in its neighbours' way
+        with ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield pool
+    finally:
+        torch.set_num_threads(allowed)
 
 
 def run_all(

@@ -89,6 +89,7 @@ class _Group:
         # (latest, the one before): the older one's memory takes the next epoch
         self.moments = moments
         self.losses = np.full(len(trials), np.nan)
+        self.decay = model.decay()
 
     def set_inputs(self, inputs: Inputs) -> None:
         self.inputs = inputs
@@ -101,7 +102,7 @@ class _Group:
         spare = before.state
         self.moments = (now, before._replace(state=replace(spare, steps=-1)))
         state = adam_step(
-            now.state, gradients, self.model.decay(), self.model.settings.learning_rate, spare
+            now.state, gradients, self.decay, self.model.settings.learning_rate, spare
         )
         for name, value in updates.items():
             state.weights[name].copy_(value)
