@@ -14,7 +14,8 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 run: $(READY)  ## the main job on embedded data
-	$(BIN)/truegraph learn cora --degree 10 --out runs/cora/graph.npz --picture runs/cora/graph.png
+	$(BIN)/truegraph learn cora --metric cosine --degree 10 \
+		--out runs/cora/graph.npz --picture runs/cora/graph.png
 
 test: $(READY)  ## the whole test suite
 	$(BIN)/python -m pytest

@@ -103,3 +103,19 @@ def test_errors_name_the_sizes() -> None:
         adjacency(graph_of([(0, 1)], 3), [0, 1])
     with pytest.raises(InputError, match="observed has 3 nodes and learned has 4"):
         side_by_side(graph_of([(0, 1)], 3), graph_of([(0, 1)], 4))
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["a rather long name of a class", "b"], None])
+def test_nothing_is_cut_off(names: list[str] | None) -> None:
+    graph = graph_of([(0, 1), (2, 3)], 4)
+    labels = None if names is None else [0, 0, 1, 1]
+    for figure in (
+        adjacency(graph, labels, class_names=names, title="One"),
+        side_by_side(graph, graph, labels, class_names=names),
+    ):
+        figure.draw_without_rendering()
+        texts = [panel.title for panel in figure.axes] + figure.axes[0].get_yticklabels()
+        for text in texts:
+            box = text.get_window_extent()
+            assert 0 <= box.x0 <= box.x1 <= figure.bbox.x1
+            assert 0 <= box.y0 <= box.y1 <= figure.bbox.y1

@@ -69,7 +69,9 @@ def learn(
         int | None,
         typer.Option(help="Iterations per solve. [default: 500 for newton, 1000 for primal-dual]"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the approximate search.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the approximate search.")
+    ] = 0,
     jobs: Annotated[
         int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
     ] = None,
@@ -109,6 +111,8 @@ def learn(
         "solver": solver,
         "tol": tol,
         "max_iter": max_iter,
+        "random_state": seed,
+        "n_jobs": jobs,
     }
     settings = inputs.check_settings(options)
     check_target("--out", out, GRAPH_ENDINGS, source)
@@ -118,7 +122,7 @@ def learn(
     _check_names(out, points)
 
     job = _Job(points, metric, out, picture, quiet)
-    graph = _learn(job, options | {"random_state": seed, "n_jobs": jobs})
+    graph = _learn(job, options)
     _write(graph, job)
     if as_json:
         print_json(_document(graph, job))

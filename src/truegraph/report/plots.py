@@ -126,8 +126,8 @@ def _panels(
     from matplotlib.figure import Figure
 
     blocks = _blocks(graphs[0][1].shape[0], labels, class_names)
-    margin = 1.9 if blocks.names else 0.6
-    figure = Figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="constrained")
+    margin = 0.4 + 0.07 * max(map(len, blocks.names), default=0)  # inches for the names
+    figure = Figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
     axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
     for panel, (title, graph) in zip(axes, graphs, strict=True):
         _draw(panel, graph, blocks)
