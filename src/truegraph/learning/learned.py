@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -133,13 +134,9 @@ class LearnedGraph:
         arrays = {
             "format": np.array("csr"),
             "shape": np.array(self.adjacency.shape),
-            "data": self.adjacency.data,
-            "indices": self.adjacency.indices,
-            "indptr": self.adjacency.indptr,
+            **_parts(self.adjacency, ""),
+            **_parts(self.candidates, "candidates_"),
             "multipliers": self.multipliers,
-            "candidates_data": self.candidates.data,
-            "candidates_indices": self.candidates.indices,
-            "candidates_indptr": self.candidates.indptr,
             "certificate": np.array(json.dumps(self.certificate.as_dict())),
             "n_users": np.array(-1 if self.n_users is None else self.n_users),
         }
@@ -149,19 +146,41 @@ class LearnedGraph:
     def load(cls, path: str | PathLike[str]) -> LearnedGraph:
         """Read a graph written by `save`."""
         arrays = read_npz(Path(path))
-        if "certificate" not in arrays or "candidates_data" not in arrays:
-            raise InputError(f"{path} is not a learned graph; expected a file of LearnedGraph.save")
-        shape = tuple(int(n) for n in arrays["shape"])
-        n_users = int(arrays["n_users"])
-        return cls(
-            adjacency=csr_array(
-                (arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape
-            ),
-            certificate=Certificate(**json.loads(str(arrays["certificate"]))),
-            multipliers=arrays["multipliers"],
-            candidates=csr_array(
-                tuple(arrays[f"candidates_{part}"] for part in ("data", "indices", "indptr")),
-                shape=shape,
-            ),
-            n_users=None if n_users < 0 else n_users,
-        )
+        try:
+            n_users = int(arrays["n_users"])
+            return cls(
+                adjacency=_matrix(arrays, ""),
+                certificate=_certificate(str(arrays["certificate"])),
+                multipliers=arrays["multipliers"],
+                candidates=_matrix(arrays, "candidates_"),
+                n_users=None if n_users < 0 else n_users,
+            )
+        except KeyError as error:
+            raise InputError(
+                f"{path} is not a learned graph: it lacks {error}; "
+                "expected a file of LearnedGraph.save"
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{path} is a damaged learned graph, or of another version: {error}; save it again"
+            ) from error
+
+
+def _parts(matrix: csr_array, prefix: str) -> dict[str, NDArray[Any]]:
+    return {prefix + name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
+
+
+def _matrix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> csr_array:
+    """Return the matrix stored under a prefix, after checking that its indices are in range."""
+    parts = tuple(arrays[prefix + name] for name in ("data", "indices", "indptr"))
+    rows, columns = arrays["shape"]
+    matrix = csr_array(parts, shape=(int(rows), int(columns)))
+    matrix.check_format(full_check=True)
+    return matrix
+
+
+def _certificate(text: str) -> Certificate:
+    try:
+        return Certificate(**json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"its certificate cannot be read ({error})") from error

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse import csr_array
+
+from truegraph import LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph.data import as_adjacency
+from truegraph.errors import InputError, TruegraphError
+
+POINTS = np.repeat(np.random.default_rng(0).normal(size=(25, 3)), 2, axis=0)
+
+
+@pytest.fixture(scope="module")
+def graph() -> LearnedGraph:
+    return learn_graph(POINTS, degree=5)
+
+
+@pytest.fixture(scope="module")
+def bipartite() -> LearnedGraph:
+    return learn_bipartite_graph(POINTS[:15], POINTS[15:], degree=4)
+
+
+def assert_canonical(adjacency: csr_array) -> None:
+    """Symmetric to the bit, zero diagonal, sorted, no stored zeros, float64."""
+    assert isinstance(adjacency, csr_array)
+    assert adjacency.dtype == np.float64
+    assert (adjacency != adjacency.T).nnz == 0
+    assert (adjacency.data > 0.0).all()
+    assert (adjacency.diagonal() == 0.0).all()
+    for start, stop in zip(adjacency.indptr[:-1], adjacency.indptr[1:], strict=True):
+        assert (np.diff(adjacency.indices[start:stop]) > 0).all()
+
+
+@pytest.mark.filterwarnings("ignore::truegraph.errors.ConvergenceWarning")
+@pytest.mark.parametrize("solver", ["newton", "primal-dual"])
+@pytest.mark.parametrize("max_iter", [1, 3, None])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "precomputed"])
+def test_adjacency_is_canonical(solver: str, max_iter: int | None, metric: str) -> None:
+    X = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2) if metric == "precomputed" else POINTS
+    found = learn_graph(X, 5, metric=metric, solver=solver, max_iter=max_iter)
+    assert_canonical(found.adjacency)
+    assert found.adjacency.indices.dtype == np.int32
+    assert (found.adjacency.sum(axis=1) > 0.0).all()
+
+
+def test_adjacency_of_users_and_items_is_canonical(bipartite: LearnedGraph) -> None:
+    assert_canonical(bipartite.adjacency)
+    assert bipartite.n_users == 15
+    assert bipartite.biadjacency.shape == (15, 35)
+    assert bipartite.biadjacency.nnz == bipartite.n_edges
+
+
+def test_a_graph_that_is_not_bipartite_has_no_biadjacency(graph: LearnedGraph) -> None:
+    with pytest.raises(InputError, match="not bipartite; use adjacency"):
+        _ = graph.biadjacency
+
+
+def test_what_the_graph_says_of_itself(graph: LearnedGraph) -> None:
+    assert graph.n_nodes == 50
+    assert graph.n_edges == graph.adjacency.nnz // 2
+    assert graph.certificate.degree == 2 * graph.n_edges / 50
+    assert repr(graph).startswith(f"LearnedGraph(nodes=50, edges={graph.n_edges}, degree=5")
+    assert "converged=True" in repr(graph)
+    certificate = graph.certificate.as_dict()
+    assert certificate["wanted_degree"] == 5.0
+    assert certificate["search"] == "exact"
+    assert certificate["recall"] == 1.0
+    assert certificate["candidate_pairs"] == graph.candidates.nnz // 2
+    assert {"search", "solve", "total"} <= set(certificate["seconds"])
+    assert certificate["seconds"]["total"] >= certificate["seconds"]["solve"] > 0.0
+
+
+def test_a_graph_cannot_be_changed_by_accident(graph: LearnedGraph) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        graph.adjacency = graph.candidates  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("which", ["graph", "bipartite"])
+def test_saved_and_loaded_it_is_the_same(
+    which: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    graph = request.getfixturevalue(which)
+    graph.save(tmp_path / "graph.npz")
+    again = LearnedGraph.load(tmp_path / "graph.npz")
+    assert_canonical(again.adjacency)
+    for name in ("adjacency", "candidates"):
+        one, other = getattr(again, name), getattr(graph, name)
+        assert one.shape == other.shape
+        for part in ("data", "indices", "indptr"):
+            np.testing.assert_array_equal(getattr(one, part), getattr(other, part))
+            assert getattr(one, part).dtype == getattr(other, part).dtype
+    np.testing.assert_array_equal(again.multipliers, graph.multipliers)
+    assert again.certificate == graph.certificate
+    assert again.n_users == graph.n_users
+    # Duplicated points: candidates at distance zero are kept.
+    assert (again.candidates.data == 0.0).any()
+
+
+def test_scipy_reads_the_file(graph: LearnedGraph, tmp_path: Path) -> None:
+    graph.save(tmp_path / "graph.npz")
+    adjacency = sparse.load_npz(tmp_path / "graph.npz")
+    assert adjacency.format == "csr"
+    assert abs(adjacency - graph.adjacency).max() == 0.0
+
+
+def test_other_files_are_refused(graph: LearnedGraph, tmp_path: Path) -> None:
+    sparse.save_npz(tmp_path / "plain.npz", graph.adjacency)
+    with pytest.raises(
+        InputError, match=r"plain\.npz is not a learned graph: it lacks .*; expected"
+    ):
+        LearnedGraph.load(tmp_path / "plain.npz")
+    graph.save(tmp_path / "graph.npz")
+    whole = (tmp_path / "graph.npz").read_bytes()
+    (tmp_path / "torn.npz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(TruegraphError, match=r"torn\.npz"):
+        LearnedGraph.load(tmp_path / "torn.npz")
+    with pytest.raises((TruegraphError, FileNotFoundError), match=r"absent\.npz"):
+        LearnedGraph.load(tmp_path / "absent.npz")
+
+
+@pytest.mark.parametrize("missing", ["shape", "indices", "multipliers", "n_users"])
+def test_a_file_that_lacks_a_part_is_refused(
+    graph: LearnedGraph, tmp_path: Path, missing: str
+) -> None:
+    graph.save(tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as arrays:
+        parts = {name: arrays[name] for name in arrays if name != missing}
+    np.savez(tmp_path / "part.npz", **parts)
+    with pytest.raises(TruegraphError, match=rf"part\.npz.*{missing}"):
+        LearnedGraph.load(tmp_path / "part.npz")
+
+
+def test_a_certificate_of_another_version_is_refused(graph: LearnedGraph, tmp_path: Path) -> None:
+    graph.save(tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as arrays:
+        parts = dict(arrays)
+    for text in ('{"relative_gap": 0.0}', "not json", "[1, 2]"):
+        np.savez(tmp_path / "odd.npz", **{**parts, "certificate": np.array(text)})
+        with pytest.raises(TruegraphError, match=r"odd\.npz.*certificate"):
+            LearnedGraph.load(tmp_path / "odd.npz")
+
+
+def test_indices_out_of_range_are_refused(graph: LearnedGraph, tmp_path: Path) -> None:
+    """SciPy's loops would read beyond the arrays."""
+    graph.save(tmp_path / "graph.npz")
+    with np.load(tmp_path / "graph.npz") as arrays:
+        parts = dict(arrays)
+    for name in ("indices", "candidates_indices"):
+        wrong = parts[name].copy()
+        wrong[0] = 10**6
+        np.savez(tmp_path / "odd.npz", **{**parts, name: wrong})
+        with pytest.raises(TruegraphError, match=r"odd\.npz is a damaged learned graph"):
+            LearnedGraph.load(tmp_path / "odd.npz")
+
+
+@pytest.mark.parametrize("form", ["networkx", "pyg", "pandas"])
+def test_conversions_come_back_as_the_same_graph(graph: LearnedGraph, form: str) -> None:
+    if form == "networkx":
+        pytest.importorskip("networkx")
+    elif form == "pyg":
+        pytest.importorskip("torch_geometric")
+    there = getattr(graph, f"to_{form}")()
+    back = as_adjacency(there, n_nodes=graph.n_nodes)
+    assert_canonical(back)
+    np.testing.assert_array_equal(back.indices, graph.adjacency.indices)
+    accuracy = 1e-6 if form == "pyg" else 0.0  # PyG weights are float32
+    np.testing.assert_allclose(back.data, graph.adjacency.data, rtol=accuracy)
+
+
+def test_an_edge_table_lists_every_edge_once(graph: LearnedGraph) -> None:
+    table = graph.to_pandas()
+    assert list(table.columns) == ["source", "target", "weight"]
+    assert len(table) == graph.n_edges
+    assert (table["source"] < table["target"]).all()
+    names = [f"node {i}" for i in range(50)]
+    named = graph.to_pandas(names)
+    assert (named["source"] == [names[i] for i in table["source"]]).all()
