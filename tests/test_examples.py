@@ -1,0 +1,89 @@
+"""What the documentation shows is true: every snippet, command, script and link works."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+
+from truegraph.cli.app import run
+
+ROOT = Path(__file__).parent.parent
+PAGES = ["README.md", "docs/tutorial.md", "docs/guide.md"]
+EXAMPLES = {
+    "learn_graph.py": r"scope='global', converged=True\).*9\d\.\d% of the edges join images",
+    "cluster_digits.py": r"learned: adjusted Rand index 0\.[6-9]",
+    "users_and_items.py": r"200 users, 80 items, .*has one: True",
+    "pyg_transform.py": r"LearnGraph\(degree=10, metric='cosine'\).*after  Data\(",
+}
+DOCUMENTED = ["truegraph.learning.learner", "truegraph.data.datasets", "truegraph.pyg"]
+DOCUMENTED += ["truegraph.report.plots"]
+NEEDS_NETWORK = "data fetch"
+
+
+def blocks(page: str, language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```$", (ROOT / page).read_text(), re.M | re.S)
+
+
+@pytest.fixture
+def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+    mpl.use("Agg")
+    return tmp_path
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_python_snippets_run(page: str, workplace: Path) -> None:
+    snippets = blocks(page, "python")
+    assert snippets
+    names: dict[str, object] = {}
+    for number, snippet in enumerate(snippets):
+        exec(compile(snippet, f"{page}, snippet {number}", "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    points = np.random.default_rng(0).normal(size=(30, 3))
+    for file in ("points.csv", "standardised.csv"):
+        np.savetxt(workplace / file, points, delimiter=",")
+    for table in blocks(page, "csv"):
+        (workplace / "people.csv").write_text(table)
+    for line in "".join(blocks(page, "sh")).splitlines():
+        words = shlex.split(line, comments=True)
+        if words[:1] == ["truegraph"] and NEEDS_NETWORK not in line:
+            assert run(words[1:]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize("page", [*PAGES, "docs/method.md", "CONTRIBUTING.md"])
+def test_links_lead_somewhere(page: str) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text()):
+        assert (ROOT / page).parent.joinpath(target).exists(), target
+
+
+@pytest.mark.parametrize("example", sorted(path.name for path in (ROOT / "examples").glob("*.py")))
+def test_examples_run(example: str, workplace: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    runpy.run_path(str(ROOT / "examples" / example), run_name="__main__")
+    assert re.search(EXAMPLES[example], capsys.readouterr().out, re.S)
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_docstring_examples_are_true(name: str, workplace: Path) -> None:
+    outcome = doctest.testmod(importlib.import_module(name))
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_the_readme_lists_every_option() -> None:
+    from truegraph import GraphLearner
+
+    table = (ROOT / "README.md").read_text()
+    for option in GraphLearner().get_params():
+        assert f"`{option}`" in table
