@@ -214,7 +214,7 @@ def test_targets_are_checked_before_the_work(program, tmp_path: Path) -> None:
         ("--out", tmp_path / "folder.csv", "is a folder. Give the name of a file in it."),
         ("--out", source / "graph.csv", f"cannot write to {source}"),
         ("--picture", source / "graph.png", f"cannot write to {source}"),
-        ("--out", Path("/proc/graph.csv"), "cannot write to /proc"),
+        ("--out", Path("/proc/no/graph.csv"), "cannot write to /"),
     ):
         done = program("learn", source, option, target)
         assert done.code == 2
