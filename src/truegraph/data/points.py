@@ -74,8 +74,9 @@ def _first_column_names_points(table: Table, *, header: bool) -> bool:
 
 
 def _read_npy(path: PathLike) -> NDArray[Any]:
+    file = existing_file(path)
     try:
-        with existing_file(path).open("rb") as stream:
+        with file.open("rb") as stream:
             return np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise InputError(
