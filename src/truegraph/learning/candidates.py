@@ -14,9 +14,10 @@ from numba import njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.errors import InputError
 from truegraph.learning.distances import Distance
-from truegraph.learning.neighbours import ExactSearch, all_neighbours
+from truegraph.learning.inputs import require_candidates
+from truegraph.learning.masks import masked_pattern
+from truegraph.learning.neighbours import all_neighbours
 from truegraph.progress import Progress
 
 _PAIR_BLOCK = 1 << 20
@@ -134,38 +135,54 @@ def _from_table(
     return NeighbourLists(start, ids, np.full(found.shape[0], complete), engine, recall)
 
 
-def lengthened(
-    lists: NeighbourLists, distance: Distance, short: NDArray[np.bool_], n_users: int | None
-) -> NeighbourLists:
-    """Double the lists of the nodes marked in short, by exact search."""
-    nodes = lists.lengths.size
-    parts = np.split(lists.ids, lists.start[1:-1])
-    complete = lists.complete.copy()
-    groups = [(slice(0, nodes), 0, nodes)]
-    if n_users is not None:
-        groups = [(slice(0, n_users), n_users, nodes), (slice(n_users, nodes), 0, n_users)]
-    for asking, first, last in groups:
-        search = ExactSearch(distance.base[first:last])
-        others = last - first - (n_users is None)
-        members = np.flatnonzero(short[asking]) + asking.start
-        for length in np.unique(lists.lengths[members]):
-            rows = members[lists.lengths[members] == length]
-            k = min(2 * int(length), others)
-            own = rows if n_users is None else np.full(rows.size, -1)
-            found = search.query(distance.queries[rows], own, k) + np.int32(first)
-            complete[rows] = k == others
-            for row, ids in zip(rows, found, strict=True):
-                parts[row] = ids
-    start = np.zeros(nodes + 1, dtype=np.int64)
-    np.cumsum([part.size for part in parts], out=start[1:])
-    return NeighbourLists(start, np.concatenate(parts), complete, lists.engine, lists.recall)
+def missing_pairs(
+    distance: Distance,
+    candidates: csr_array,
+    multipliers: NDArray[np.float64],
+    theta: float,
+    nodes: NDArray[np.int64],
+    n_users: int | None,
+) -> csr_array:
+    """Return the pairs at the given nodes that are no candidates but would carry weight.
+
+    These are the pairs with (lam_i + lam_j) / 2 > theta z_ij: the ones that keep the solution
+    from being optimal among all pairs. Memory is linear in the nodes and in the pairs returned.
+    """
+    rows, columns = [nodes[:0]], [nodes[:0]]
+    for i in nodes:
+        others = _partners(i, candidates.shape[0], n_users)
+        values = distance.values_from(int(i), others)
+        found = others[0.5 * (multipliers[i] + multipliers[others]) > theta * values]
+        known = candidates.indices[candidates.indptr[i] : candidates.indptr[i + 1]]
+        found = found[~np.isin(found, known) & (found != i)]
+        rows.append(np.full(found.size, i))
+        columns.append(found)
+    row, column = np.concatenate(rows), np.concatenate(columns)
+    pairs = csr_array((np.ones(row.size, dtype=np.bool_), (row, column)), shape=candidates.shape)
+    return csr_array(pairs.maximum(csr_array(pairs.T)))
 
 
-def farthest_listed(lists: NeighbourLists, distance: Distance) -> NDArray[np.float64]:
-    """Return the distance of each list's last entry (n_nodes,); infinite where it is complete."""
+def _partners(node: int, nodes: int, n_users: int | None) -> NDArray[np.int64]:
+    """Return the nodes that may share an edge with node."""
+    if n_users is None:
+        return np.arange(nodes)
+    return np.arange(n_users, nodes) if node < n_users else np.arange(n_users)
+
+
+def unproved_nodes(
+    lists: NeighbourLists, distance: Distance, theta: float, multipliers: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Return the nodes at which a pair outside the lists could carry weight; none is a proof.
+
+    A pair outside the exact lists of both its ends has theta z >= max(r_i, r_j), where r is theta
+    times the farthest listed distance. If lam_i <= r_i for every node, then no such pair has
+    (lam_i + lam_j) / 2 > theta z, and the solution is optimal among all pairs.
+    """
+    if lists.engine != "exact":
+        return np.arange(distance.n_nodes)
     last = lists.ids[lists.start[1:] - 1]
-    radius = distance.pair_values(np.arange(last.size), last)
-    return np.where(lists.complete, np.inf, radius)
+    radius = theta * distance.pair_values(np.arange(last.size), last)
+    return np.flatnonzero((multipliers > radius) & ~lists.complete)
 
 
 def candidate_graph(
@@ -177,7 +194,11 @@ def candidate_graph(
     """Return the union of the lists, plus fixed, minus forbidden pairs, with exact distances."""
     indptr, indices = _union(lists.start, lists.ids)
     if fixed is not None or forbidden is not None:
-        indptr, indices = _with_masks(indptr, indices, fixed, forbidden)
+        ones = np.ones(indices.size, dtype=np.bool_)
+        nodes = indptr.size - 1
+        pattern = csr_array((ones, indices, indptr), shape=(nodes, nodes))
+        pattern = masked_pattern(pattern, fixed, forbidden)
+        indptr, indices = pattern.indptr, pattern.indices
     values = np.empty(indices.size)
     nodes = indptr.size - 1
     for first in range(0, indices.size, _PAIR_BLOCK):
@@ -188,33 +209,6 @@ def candidate_graph(
     graph.has_sorted_indices = True
     require_candidates(graph)
     return graph
-
-
-def require_candidates(candidates: csr_array) -> None:
-    """Raise when a node has no candidate pair at all, for then no graph exists."""
-    empty = np.flatnonzero(np.diff(candidates.indptr) == 0)
-    if empty.size:
-        raise InputError(
-            f"node {empty[0]} has no candidate pair ({empty.size} such nodes), but every node "
-            "needs at least one; store a distance for it, add one with fixed_pairs, or forbid less"
-        )
-
-
-def _with_masks(
-    indptr: NDArray[Any],
-    indices: NDArray[Any],
-    fixed: csr_array | None,
-    forbidden: csr_array | None,
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    nodes = indptr.size - 1
-    pattern = csr_array((np.ones(indices.size, np.int8), indices, indptr), shape=(nodes, nodes))
-    if fixed is not None:
-        pattern = csr_array(pattern.maximum(fixed.astype(np.int8)))
-    if forbidden is not None:
-        pattern = csr_array(pattern - pattern.multiply(forbidden.astype(np.int8)))
-        pattern.eliminate_zeros()
-    pattern.sort_indices()
-    return pattern.indptr, pattern.indices
 
 
 def _union(

@@ -8,13 +8,13 @@ degree in log theta then meets the wanted degree.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numba import njit, prange
-from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.solver import Solution
@@ -54,10 +54,7 @@ def closed_form_theta(candidates: csr_array, degree: float) -> float:
     """
     below = max(1, math.floor(degree))
     bounds = [_mean_log_bound(candidates, k) for k in (below, below + 1, below + 2)]
-    centres = [
-        0.5 * (upper + lower)
-        for upper, lower in zip(bounds[:-1], bounds[1:], strict=True)
-    ]
+    centres = [0.5 * (upper + lower) for upper, lower in itertools.pairwise(bounds)]
     known = [value for value in (*centres, *bounds[::-1]) if math.isfinite(value)]
     if not known:  # every distance is equal: the scale is all there is to know
         typical = float(np.median(candidates.data))
@@ -75,46 +72,40 @@ def mean_degree(solution: Solution) -> float:
 
 def match_degree(
     candidates: csr_array,
-    degree: float,
-    solve: Callable[[float, float, NDArray[np.float64] | None], Solution],
-    *,
+    degree: float | None,
+    solve: Callable[..., Solution],
     tol: float,
-    first: tuple[float, NDArray[np.float64]] | None = None,
-) -> tuple[float, Solution]:
-    """Find the theta whose graph has the wanted mean degree; return it and the solution.
+    start: Solution | None = None,
+) -> Solution:
+    """Solve for the theta at which the graph has the wanted mean degree.
 
     Parameters
     ----------
     solve : callable
-        solve(theta, tol, start) solves for one theta from the multipliers start.
-    first : tuple of (theta, multipliers), optional
+        solve(theta, tol=..., start=...) solves for one theta, starting from another solution.
+    start : Solution, optional
         Where to begin, from a neighbouring problem.
     """
-    theta, start = first if first is not None else (closed_form_theta(candidates, degree), None)
+    assert degree is not None
+    theta = closed_form_theta(candidates, degree) if start is None else start.theta
     search = _DegreeSearch(candidates, degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
-    best: tuple[float, float, Solution] | None = None
+    best, least = start, math.inf
     for _ in range(_MAX_SOLVES):
-        solution = solve(theta, accuracy, start)
-        error = search.record(theta, mean_degree(solution))
+        start = solve(theta, tol=accuracy, start=start)
+        error = search.record(theta, mean_degree(start))
         close = error <= _CLOSE or search.exhausted
         if close and accuracy > tol:
             # The rough solve was close: from here on every solve is accurate.
-            accuracy, start = tol, solution.multipliers
+            accuracy = tol
             search.forget()
             continue
-        if best is None or error < best[0]:
-            best = (error, theta, solution)
+        if accuracy == tol and error < least:
+            best, least = start, error
         if close:
             break
-        following = search.following()
-        start = solution.multipliers
-        theta = following
-    assert best is not None
-    _, theta, solution = best
-    if solution.tolerance > tol:
-        solution = solve(theta, tol, solution.multipliers)
-    return theta, solution
+        theta = search.following()
+    return best if best is not None else solve(theta, tol=tol, start=start)
 
 
 class _DegreeSearch:

@@ -28,11 +28,13 @@ from truegraph.learning.points import (
     squared_distances,
     unit_rows,
 )
+from truegraph.learning.threads import thread_limit
 
 Floats = NDArray[np.float64]
 
 _EXACT_MAXIMUM = 30_000  # nodes up to which all pairs are visited for a maximum
 _SWEEPS = 10
+_SHORT_ROW = 50_000
 _SUM_ACCURACY = 1e-3  # probabilities may come from float32, or be rounded for storage
 _compiled = njit(parallel=True, cache=True, nogil=True)
 
@@ -71,6 +73,12 @@ class Distance(ABC):
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the exact distances of the pairs (rows[e], columns[e]), shape (pairs,)."""
 
+    def values_from(self, node: int, others: NDArray[Any]) -> Floats:
+        """Return the exact distances from one node to others, shape (others,)."""
+        # Thousands of such calls in a row are common: do not wake threads for a short row.
+        with thread_limit(1 if others.size < _SHORT_ROW else None):
+            return self.pair_values(np.full(others.size, node), others)
+
     def largest(self) -> float:
         """Return the largest distance between two different nodes.
 
@@ -83,16 +91,13 @@ class Distance(ABC):
             self.largest_is_exact = False
             return self._farthest_point_estimate()
         everyone = np.arange(nodes)
-        return max(
-            float(self.pair_values(np.full(nodes - 1 - i, i), everyone[i + 1 :]).max())
-            for i in range(nodes - 1)
-        )
+        return max(float(self.values_from(i, everyone[i + 1 :]).max()) for i in range(nodes - 1))
 
     def _farthest_point_estimate(self) -> float:
         everyone = np.arange(self.n_nodes)
         node, best = 0, 0.0
         for _ in range(_SWEEPS):
-            values = self.pair_values(np.full(self.n_nodes, node), everyone)
+            values = self.values_from(node, everyone)
             values[node] = -1.0
             following = int(values.argmax())
             if values[following] <= best:

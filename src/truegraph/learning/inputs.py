@@ -18,7 +18,7 @@ ENGINES = ("auto", "exact", "hnsw", "ivf")
 SCOPES = ("candidates", "global")
 SOLVERS = ("newton", "primal-dual")
 _DEFAULT_DEGREE = 10.0
-_DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
+DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
         solver=options["solver"],
         tol=_number("tol", options["tol"], above=0.0),
         max_iter=(
-            _DEFAULT_MAX_ITER[options["solver"]]
+            DEFAULT_MAX_ITER[options["solver"]]
             if max_iter is None
             else int(_number("max_iter", max_iter, at_least=1))
         ),
@@ -160,6 +160,16 @@ def check_finite(name: str, values: Any) -> None:
         f"{name} contains {kind} in row {row}, column {column}; "
         "remove or replace the values that are not finite"
     )
+
+
+def check_table(name: str, table: Any) -> Any:
+    """Return a table of numbers as CSR or as a dense float64 array."""
+    if issparse(table):
+        return csr_array(table).astype(np.float64)
+    try:
+        return np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} is not a table of numbers ({error}); convert it") from error
 
 
 def check_points(name: str, points: Any) -> None:
@@ -273,6 +283,9 @@ def _stored(matrix: Any, name: str) -> csr_array:
             ),
             shape=dense.shape,
         )
+    if max(stored.nnz, *stored.shape) <= np.iinfo(np.int32).max:
+        stored.indices = stored.indices.astype(np.int32, copy=False)
+        stored.indptr = stored.indptr.astype(np.int32, copy=False)
     check_finite(name, stored)
     if stored.nnz and stored.data.min() < 0.0:
         entry = int(np.flatnonzero(stored.data < 0.0)[0])
@@ -319,29 +332,3 @@ def _first_asymmetric(matrix: csr_array, mirror: csr_array, same_pattern: bool) 
             np.flatnonzero(~np.isin(keys, _row_numbers(mirror) * nodes + mirror.indices))[0]
         )
     return int(rows[entry]), int(matrix.indices[entry])
-
-
-def check_mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
-    """Return a mask of pairs as a symmetric boolean CSR without diagonal."""
-    if mask is None:
-        return None
-    try:
-        matrix = csr_array(mask)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} has type {type(mask).__name__}, which is no mask of pairs; "
-            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
-        ) from error
-    if matrix.shape != (n_nodes, n_nodes):
-        raise InputError(
-            f"{name} has shape {matrix.shape}, but there are {n_nodes} nodes; "
-            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
-        )
-    pattern = matrix.astype(np.bool_)
-    pattern.eliminate_zeros()
-    pairs = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()
-    keep = pairs.row != pairs.col
-    return csr_array(
-        (np.ones(int(keep.sum()), dtype=np.bool_), (pairs.row[keep], pairs.col[keep])),
-        shape=matrix.shape,
-    )

@@ -5,6 +5,10 @@ taken over blocks of fixed size, so the bits do not depend on the number of thre
 
 A candidate graph is the CSR structure ``(indptr, indices, distance)`` with both directions of
 every pair stored; ``theta`` multiplies the distances on the fly.
+
+The node multipliers lam are pairs of floats (N, 2) whose exact sum is meant. A node far away has
+lam about 1 / w, so the slack (lam_i + lam_j) / 2 - theta z of its edges is lost to rounding when
+lam is a single float and theta z exceeds about 1e7.
 """
 
 from __future__ import annotations
@@ -17,6 +21,16 @@ from numba import njit, prange
 
 _BLOCK = 2048
 _compiled = njit(parallel=True, cache=True, nogil=True)
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _slack(lam: Any, i: int, j: int, scaled_distance: float) -> float:
+    """(lam_i + lam_j) / 2 - theta z, exact up to one rounding of the result."""
+    a, b = lam[i, 0], lam[j, 0]
+    total = a + b
+    part = total - a
+    lost = (a - (total - part)) + (b - part)
+    return (0.5 * total - scaled_distance) + 0.5 * (lost + (lam[i, 1] + lam[j, 1]))
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -42,17 +56,17 @@ def evaluate(
     potential: Any,
     active: Any,
 ) -> None:
-    """Fill degree (N,), potential (N,) and active (N,) for the node multipliers lam (N,).
+    """Fill degree (N,), potential (N,) and active (N,) for the node multipliers lam (N, 2).
 
     potential_i is half the sum over i's pairs of w^2 (plus 2 m log w when smoothed), so that its
     sum over the nodes counts each pair once; active_i counts the pairs with curvature.
     """
-    for i in prange(lam.size):
+    for i in prange(lam.shape[0]):
         total = 0.0
         energy = 0.0
         count = 0
         for e in range(indptr[i], indptr[i + 1]):
-            slack = 0.5 * (lam[i] + lam[indices[e]]) - theta * distance[e]
+            slack = _slack(lam, i, indices[e], theta * distance[e])
             if smoothing == 0.0:
                 if slack > 0.0:
                     total += slack
@@ -87,12 +101,12 @@ def hessian(
     diag(max(lam d, 1)) + 1/2 Lam S diag(w') S' Lam, where w' is 0 or 1 without smoothing.
     row_start (N+1,) comes from the counts of `evaluate`.
     """
-    for i in prange(lam.size):
+    for i in prange(lam.shape[0]):
         position = row_start[i]
         curvature = 0.0
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
-            slack = 0.5 * (lam[i] + lam[j]) - theta * distance[e]
+            slack = _slack(lam, i, j, theta * distance[e])
             slope = 1.0
             if smoothing == 0.0:
                 if slack <= 0.0:
@@ -102,9 +116,9 @@ def hessian(
                 slope = _weight(slack, smoothing) / root
             curvature += slope
             columns[position] = j
-            values[position] = 0.5 * lam[i] * lam[j] * slope
+            values[position] = 0.5 * lam[i, 0] * lam[j, 0] * slope
             position += 1
-        diagonal[i] = max(lam[i] * degree[i], 1.0) + 0.5 * lam[i] * lam[i] * curvature
+        diagonal[i] = max(lam[i, 0] * degree[i], 1.0) + 0.5 * lam[i, 0] ** 2 * curvature
 
 
 @_compiled
@@ -164,36 +178,37 @@ def conjugate_gradients(
 
 @_compiled
 def isolated_start(indptr: Any, distance: Any, theta: float, lam: Any) -> None:
-    """Fill lam (N,) with the solution of each node's own problem.
+    """Fill lam (N, 2) with the solution of each node's own problem.
 
-    As if all neighbours had the node's own multiplier: lam sum_e max(0, lam - theta z_e) = 1.
-    The left side is convex and increasing, so Newton from the right is monotone.
+    As if all neighbours had the node's own multiplier: lam sum_e max(0, lam - theta z_e) = 1. We
+    look for y = lam - theta z_nearest. The left side is convex and increasing in y, so Newton
+    from the right is monotone.
     """
-    for i in prange(lam.size):
+    for i in prange(lam.shape[0]):
         nearest = np.inf
         for e in range(indptr[i], indptr[i + 1]):
             nearest = min(nearest, theta * distance[e])
-        x = nearest + 1.0 / max(1.0, nearest)  # one pair alone already gives a degree >= 1 / x
+        y = 1.0 / max(1.0, nearest)  # the nearest pair alone already gives lam d >= 1
         for _ in range(60):
             total = 0.0
             count = 0
             for e in range(indptr[i], indptr[i + 1]):
-                gap = x - theta * distance[e]
+                gap = y - (theta * distance[e] - nearest)
                 if gap > 0.0:
                     total += gap
                     count += 1
+            x = nearest + y
             step = (x * total - 1.0) / (total + x * count)
-            x -= step
-            if step <= 1e-3 * x:
+            y -= step
+            if step <= 1e-3 * y:
                 break
-        lam[i] = x
+        lam[i, 0] = nearest + y
+        lam[i, 1] = y - (lam[i, 0] - nearest)
 
 
 @_compiled
-def weights(
-    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
-) -> None:
+def weights(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any) -> None:
     """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z)."""
-    for i in prange(lam.size):
+    for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
-            out[e] = max(0.0, 0.5 * (lam[i] + lam[indices[e]]) - theta * distance[e])
+            out[e] = max(0.0, _slack(lam, i, indices[e], theta * distance[e]))

@@ -13,43 +13,29 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 
 from __future__ import annotations
 
-import math
-import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from truegraph.errors import ConvergenceWarning, InputError
-from truegraph.learning import inputs, primal_dual, solver
-from truegraph.learning.candidates import (
-    NeighbourLists,
-    bipartite_lists,
-    candidate_graph,
-    choose_engine,
-    farthest_listed,
-    lengthened,
-    nearest_lists,
-    require_candidates,
-)
-from truegraph.learning.density import match_degree, mean_degree
+from truegraph.learning import inputs
 from truegraph.learning.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.masks import check_masks, masked_candidates
+from truegraph.learning.pipeline import Run
 from truegraph.learning.threads import thread_limit
-from truegraph.progress import Progress, console_progress
+from truegraph.progress import console_progress
 
-_SOLVERS = {"newton": solver.solve, "primal-dual": primal_dual.solve}
-_FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
+_FEW_NODES = 2000  # waking threads costs more than they save
 
 
-class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class GraphLearner(TransformerMixin, BaseEstimator):
     """Learn the most probable graph of the paper's non-parametric model.
 
     Parameters
@@ -157,58 +143,52 @@ class GraphLearner(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         settings = inputs.check_settings(self.get_params())
         if isinstance(X, Distance):
-            distance, given = X, None
+            data: Distance | csr_array = X
         else:
-            distance, given = self._check_input(X)
-        nodes = given.shape[0] if given is not None else distance.n_nodes  # type: ignore[union-attr]
-        self._learn(
-            settings,
-            distance,
-            given,
-            fixed=inputs.check_mask("fixed_pairs", fixed_pairs, nodes),
-            forbidden=inputs.check_mask("forbidden_pairs", forbidden_pairs, nodes),
-        )
+            data = self._check_input(X)
+        masks = check_masks(fixed_pairs, forbidden_pairs, _size(data))
+        self._learn(settings, data, None, *masks)
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
         """Learn the graph of X and return its adjacency matrix (n_nodes, n_nodes)."""
         return self.fit(X, y, **fit_params).adjacency_
 
-    def _check_input(self, X: Any) -> tuple[Distance | None, csr_array | None]:
-        """Return the distance of the points, or the candidates given in X."""
-        points = validate_data(
-            self,
-            X,
-            accept_sparse="csr",
-            dtype=[np.float64, np.float32],
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-        )
+    def _check_input(self, X: Any) -> Distance | csr_array:
+        """Return the distance of the points in X, or the candidates given in X."""
+        try:
+            points = validate_data(
+                self,
+                X,
+                accept_sparse="csr",
+                dtype=[np.float64, np.float32],
+                ensure_all_finite=False,
+                ensure_min_samples=2,
+            )
+        except (ValueError, TypeError) as error:
+            raise InputError(f"X cannot be used: {error}") from error
         if self.metric == "precomputed":
-            return None, inputs.check_precomputed(points)
+            return inputs.check_precomputed(points)
         inputs.check_points("X", points)
-        return _distance(points, self.metric), None
+        return _distance(points, self.metric)
 
     def _learn(
         self,
         settings: inputs.Settings,
-        distance: Distance | None,
-        given: csr_array | None,
-        *,
-        n_users: int | None = None,
+        data: Distance | csr_array,
+        n_users: int | None,
         fixed: csr_array | None = None,
         forbidden: csr_array | None = None,
     ) -> None:
+        """Learn from a distance, or on given candidates, and keep the result."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        with thread_limit(self.n_jobs), console_progress(self.progress) as progress:
-            run = _Run(settings, np.random.default_rng(seed), progress)
-            if given is not None:
-                if fixed is not None or forbidden is not None:
-                    given = _masked(given, fixed, forbidden)
-                self.graph_ = run.on_given(given, n_users)
+        threads = 1 if _size(data) <= _FEW_NODES else self.n_jobs
+        with thread_limit(threads), console_progress(self.progress) as progress:
+            run = Run(settings, np.random.default_rng(seed), progress)
+            if isinstance(data, Distance):
+                self.graph_ = run.on_distance(data, n_users, fixed, forbidden)
             else:
-                assert distance is not None
-                self.graph_ = run.on_distance(distance, n_users, fixed, forbidden)
+                self.graph_ = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
         if not self.certificate_.converged:
@@ -283,61 +263,34 @@ def learn_bipartite_graph(
                 "items must be None with metric='precomputed': users already holds the "
                 "distances between users and items"
             )
-        matrix = users if issparse(users) else np.asarray(users)
-        given = inputs.check_rectangular(matrix, "users")
-        learner._learn(settings, None, given, n_users=matrix.shape[0])
+        table = inputs.check_table("users", users)
+        learner._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
     else:
-        points = _stacked(users, items)
-        distance = _distance(points, learner.metric)
-        learner._learn(settings, distance, None, n_users=int(users.shape[0]))
+        tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
+        learner._learn(settings, _distance(_stacked(*tables), learner.metric), tables[0].shape[0])
     return learner.graph_
 
 
+def _size(data: Distance | csr_array) -> int:
+    return data.n_nodes if isinstance(data, Distance) else int(data.shape[0])
+
+
 def _stacked(users: Any, items: Any) -> Any:
-    """Check users and items and put them into one table, users first."""
-    if items is None:
-        raise InputError("items is None; give a table of shape (n_items, n_features)")
-    tables = []
+    """Put users and items into one table, users first."""
     for name, table in (("users", users), ("items", items)):
-        table = csr_array(table) if issparse(table) else np.asarray(table, dtype=np.float64)
         inputs.check_points(name, table)
-        tables.append(table)
-    if tables[0].shape[1] != tables[1].shape[1]:
+    if users.shape[1] != items.shape[1]:
         raise InputError(
-            f"users has {tables[0].shape[1]} features and items has {tables[1].shape[1]}; "
+            f"users has {users.shape[1]} features and items has {items.shape[1]}; "
             "both must have the same"
         )
-    if any(issparse(table) for table in tables):
-        return csr_array(vstack([csr_array(table) for table in tables]))
-    return np.vstack(tables)
+    if issparse(users) or issparse(items):
+        return csr_array(vstack([csr_array(users), csr_array(items)]))
+    return np.vstack([users, items])
 
 
 def _distance(points: ArrayLike | csr_array, metric: str) -> Distance:
     return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
-
-
-def _masked(
-    given: csr_array, fixed: csr_array | None, forbidden: csr_array | None
-) -> csr_array:
-    """Drop forbidden pairs from given candidates; fixed pairs must have a distance already."""
-    rows = np.repeat(np.arange(given.shape[0]), np.diff(given.indptr))
-    keys = rows * given.shape[0] + given.indices
-
-    def members(mask: csr_array) -> NDArray[np.int64]:
-        pairs = mask.tocoo()
-        return pairs.row.astype(np.int64) * given.shape[0] + pairs.col
-
-    if fixed is not None and not np.isin(members(fixed), keys).all():
-        raise InputError(
-            "fixed_pairs names a pair without a stored distance; with metric='precomputed' "
-            "store its distance in X"
-        )
-    if forbidden is None:
-        return given
-    keep = ~np.isin(keys, members(forbidden))
-    if fixed is not None:
-        keep |= np.isin(keys, members(fixed))
-    return csr_array((given.data[keep], (rows[keep], given.indices[keep])), shape=given.shape)
 
 
 def _not_converged(certificate: Certificate) -> str:
@@ -347,190 +300,3 @@ def _not_converged(certificate: Certificate) -> str:
         "the graph is feasible but not certified to tol. Raise max_iter or tol"
         + ("" if certificate.solver == "newton" else ", or use solver='newton'")
     )
-
-
-class _Run:
-    """One run of the learner: its settings, its clock and its listener."""
-
-    def __init__(
-        self, settings: inputs.Settings, rng: np.random.Generator, progress: Progress
-    ) -> None:
-        self.settings = settings
-        self.rng = rng
-        self.progress = progress
-        self.seconds = {"search": 0.0, "candidates": 0.0, "solve": 0.0}
-        self._began = time.perf_counter()
-
-    @contextmanager
-    def _stage(self, name: str) -> Iterator[None]:
-        self.progress.stage(name)
-        began = time.perf_counter()
-        yield
-        self.seconds[name] += time.perf_counter() - began
-
-    def on_given(self, candidates: csr_array, n_users: int | None) -> LearnedGraph:
-        """Learn on candidate pairs that the user gave."""
-        require_candidates(candidates)
-        nodes = candidates.shape[0]
-        others = nodes - 1 if n_users is None else None
-        is_complete = others is not None and candidates.nnz == nodes * others
-        if n_users is not None:
-            is_complete = candidates.nnz == 2 * n_users * (nodes - n_users)
-        if self.settings.scope == "global" and not is_complete:
-            raise InputError(
-                "scope='global' needs the distances of all pairs, but X stores only "
-                f"{candidates.nnz // 2}; use scope='candidates', or give points"
-            )
-        available = candidates.nnz / nodes
-        inputs.check_degree(self.settings.degree, available, "the stored pairs")
-        theta, solution = self._solve(candidates, None)
-        scope = "global" if is_complete else "candidates"
-        return self._result(candidates, theta, solution, scope, "given", 1.0, n_users)
-
-    def on_distance(
-        self,
-        distance: Distance,
-        n_users: int | None,
-        fixed: csr_array | None,
-        forbidden: csr_array | None,
-    ) -> LearnedGraph:
-        """Search candidate pairs, solve, and prove or lengthen the lists until proved."""
-        inputs.check_two_nodes(distance.n_nodes)
-        inputs.check_degree(
-            self.settings.degree, _most_edges(distance.n_nodes, n_users), "that many nodes"
-        )
-        k = math.ceil(self.settings.candidate_ratio * (self.settings.degree or _FIRST_DEGREE))
-        lists = self._search(distance, n_users, k)
-        before: tuple[float, NDArray[np.float64]] | None = None
-        while True:
-            with self._stage("candidates"):
-                candidates = candidate_graph(lists, distance, fixed, forbidden)
-            theta, solution = self._solve(candidates, before)
-            longer = self._too_few(solution, lists)
-            if longer is not None:
-                before = (theta, solution.multipliers)
-                lists = self._search(distance, n_users, longer)
-                continue
-            scope, unproved = self._proof(lists, distance, theta, solution)
-            if scope == "global" or self.settings.scope == "candidates":
-                return self._result(
-                    candidates, theta, solution, scope, lists.engine, lists.recall, n_users
-                )
-            before = (theta, solution.multipliers)
-            with self._stage("search"):
-                lists = lengthened(lists, distance, unproved, n_users)
-
-    def _too_few(self, solution: solver.Solution, lists: NeighbourLists) -> int | None:
-        """Return the list length that a given theta asks for, if it is more than there is.
-
-        With a wanted degree the length is known beforehand; with theta the degree turns out.
-        """
-        if self.settings.theta is None or lists.complete.all():
-            return None
-        wanted = math.ceil(self.settings.candidate_ratio * mean_degree(solution))
-        return wanted if wanted > lists.lengths.max() else None
-
-    def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
-        engine = choose_engine(self.settings.engine, distance.n_nodes)
-        if self.settings.scope == "global":
-            engine = "exact"
-        with self._stage("search"):
-            if n_users is None:
-                return nearest_lists(
-                    distance, k, engine=engine, random_state=self.rng, progress=self.progress
-                )
-            return bipartite_lists(
-                distance, n_users, k, engine=engine, random_state=self.rng, progress=self.progress
-            )
-
-    def _solve(
-        self, candidates: csr_array, before: tuple[float, NDArray[np.float64]] | None
-    ) -> tuple[float, solver.Solution]:
-        """Solve for the given theta, or for the theta that meets the wanted degree."""
-
-        def solve(
-            theta: float, tol: float, start: NDArray[np.float64] | None
-        ) -> solver.Solution:
-            return _SOLVERS[self.settings.solver](
-                candidates,
-                theta,
-                tol=tol,
-                max_iter=self.settings.max_iter,
-                start=start,
-                on_step=self._on_step,
-            )
-
-        with self._stage("solve"):
-            if self.settings.theta is not None:
-                start = None if before is None else before[1]
-                return self.settings.theta, solve(self.settings.theta, self.settings.tol, start)
-            assert self.settings.degree is not None
-            return match_degree(
-                candidates, self.settings.degree, solve, tol=self.settings.tol, first=before
-            )
-
-    def _on_step(self, iteration: int, gap: float) -> None:
-        self.progress.update(iteration, None, f"step {iteration}, gap {gap:.1e}")
-
-    def _proof(
-        self,
-        lists: NeighbourLists,
-        distance: Distance,
-        theta: float,
-        solution: solver.Solution,
-    ) -> tuple[str, NDArray[np.bool_]]:
-        """Test whether the solution is optimal among all pairs.
-
-        A pair outside the exact lists of both its ends has theta z >= max(r_i, r_j), r being theta
-        times the farthest listed distance. If lam_i <= r_i everywhere, its weight
-        (lam_i + lam_j) / 2 - theta z is never positive.
-        """
-        if lists.engine != "exact":
-            return "candidates", np.ones(distance.n_nodes, dtype=np.bool_)
-        unproved = solution.multipliers > theta * farthest_listed(lists, distance)
-        return ("candidates" if unproved.any() else "global"), unproved
-
-    def _result(
-        self,
-        candidates: csr_array,
-        theta: float,
-        solution: solver.Solution,
-        scope: str,
-        engine: str,
-        recall: float,
-        n_users: int | None,
-    ) -> LearnedGraph:
-        weights = self.settings.scale * solution.weights
-        adjacency = csr_array(
-            (weights, candidates.indices.copy(), candidates.indptr.copy()), shape=candidates.shape
-        )
-        adjacency.eliminate_zeros()
-        self.seconds["total"] = time.perf_counter() - self._began
-        certificate = Certificate(
-            relative_gap=solution.relative_gap,
-            scope=scope,
-            converged=solution.converged,
-            tolerance=self.settings.tol,
-            primal=solution.primal,
-            dual=solution.dual,
-            theta=theta,
-            scale=self.settings.scale,
-            degree=mean_degree(solution),
-            wanted_degree=self.settings.degree,
-            candidate_pairs=candidates.nnz // 2,
-            search=engine,
-            recall=recall,
-            solver=self.settings.solver,
-            iterations=solution.iterations,
-            inner_iterations=solution.inner_iterations,
-            smoothed=solution.smoothed,
-            seconds=self.seconds,
-        )
-        return LearnedGraph(adjacency, certificate, solution.multipliers, candidates, n_users)
-
-
-def _most_edges(n_nodes: int, n_users: int | None) -> float:
-    """Largest possible mean degree."""
-    if n_users is None:
-        return float(n_nodes - 1)
-    return 2.0 * n_users * (n_nodes - n_users) / n_nodes

@@ -61,17 +61,13 @@ def solve(
     *,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    start: NDArray[np.float64] | None = None,
     on_step: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Learn the graph by the paper's iteration; arguments and result as `solver.solve`.
-
-    It always begins at zero weights; `start` sets the node duals only.
-    """
+    """Learn the graph by the paper's iteration, from zero; the rest is as `solver.solve`."""
     indptr, indices, distance = candidates.indptr, candidates.indices, candidates.data
     step = _STEP / (2.0 + _incidence_norm(candidates))
     w, p = np.zeros(distance.size), np.empty(distance.size)
-    v = np.zeros(candidates.shape[0]) if start is None else -np.asarray(start)
+    v = np.zeros(candidates.shape[0])
     iterations = 0
     solution = _certified(candidates, theta, w, v, tol, iterations)
     while iterations < max_iter and not solution.converged:
@@ -110,6 +106,7 @@ def _certified(
     lam = np.maximum(-v, 1e-12)
     graph = feasible(candidates, np.maximum(w, 0.0))
     return Solution(
+        theta=theta,
         weights=graph,
         multipliers=lam,
         primal=primal_value(candidates, theta, graph),
@@ -121,7 +118,6 @@ def _certified(
 
 def _dual_value(candidates: csr_array, theta: float, lam: NDArray[np.float64]) -> float:
     weights = np.empty(candidates.nnz)
-    kernels.weights(
-        candidates.indptr, candidates.indices, candidates.data, theta, lam, weights
-    )
+    pairs = np.column_stack([lam, np.zeros(lam.size)])
+    kernels.weights(candidates.indptr, candidates.indices, candidates.data, theta, pairs, weights)
     return float(np.sum(1.0 + np.log(lam)) - 0.5 * np.sum(weights**2))

@@ -17,8 +17,8 @@ theta = 1 / sqrt(2 alpha beta) (`one_parameter_form`). The dual has one multipli
 At the optimum lam_i d_i = 1, and for w = w(lam) the duality gap is exactly
 sum_i (lam_i d_i - 1 - log(lam_i d_i)): a proof of accuracy that costs nothing.
 
-We maximise the dual by Newton's method in log lam, where no positivity bound can throttle the
-step. Where the kinks of max(0, .) make it stall, max(0, x) is replaced by
+We maximise the dual by Newton's method for relative changes of lam, so that no positivity bound
+can throttle the step. Where the kinks of max(0, .) make it stall, max(0, x) is replaced by
 (x + sqrt(x^2 + 4 m)) / 2 and m is driven to zero. The cost is linear in the candidate pairs.
 """
 
@@ -33,14 +33,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning import kernels
+from truegraph.learning import incomplete_cholesky, kernels
+from truegraph.learning.threads import thread_limit
 
 Floats = NDArray[np.float64]
 
-_LONGEST_STEP = 3.0  # in log lam
-_SHORT_STEP = 1e-2  # two shorter line searches in a row count as a stall
+_LONGEST_STEP = 3.0  # relative change of lam
+_SHORT_STEP = 3e-4  # two shorter line searches in a row count as a stall
+_PLAIN_STEPS = 120  # steps without smoothing before a problem counts as stiff
+_IDLE_STEPS = 8  # steps in a row that change the dual by no more than rounding
 _SMOOTHING_FACTOR = 0.1
 _SMALLEST_SMOOTHING = 1e-22
+_SMALL = 2_000_000  # stored candidate entries
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,7 @@ class Solution:
         Objective of the graph, and a lower bound on every graph's objective.
     """
 
+    theta: float
     weights: Floats
     multipliers: Floats
     primal: float
@@ -69,7 +74,8 @@ class Solution:
     @property
     def relative_gap(self) -> float:
         """(primal - dual) / max(1, |primal|)."""
-        return max(0.0, self.primal - self.dual) / max(1.0, abs(self.primal))
+        gap = max(0.0, self.primal - self.dual) / max(1.0, abs(self.primal))
+        return gap if math.isfinite(self.primal - self.dual) else math.inf
 
     @property
     def converged(self) -> bool:
@@ -87,20 +93,23 @@ def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
 
 @dataclass
 class _Dual:
-    """Minus the dual at one point: its value, its derivative and what they are made of."""
+    """Minus the dual at one point: its value, its derivative and what they are made of.
+
+    The multipliers are pairs of floats (N, 2), see `kernels`; lam is their leading part (N,).
+    """
 
     candidates: csr_array
     theta: float
     smoothing: float
-    log_lam: Floats
+    pairs: Floats
     lam: Floats = field(init=False)
     degree: Floats = field(init=False)
     active: NDArray[np.int64] = field(init=False)
     value: float = field(init=False)
 
     def __post_init__(self) -> None:
-        nodes = self.log_lam.size
-        self.lam = np.exp(self.log_lam)
+        nodes = self.pairs.shape[0]
+        self.lam = self.pairs[:, 0].copy()
         self.degree, potential = np.empty(nodes), np.empty(nodes)
         self.active = np.empty(nodes, dtype=np.int64)
         kernels.evaluate(
@@ -108,13 +117,13 @@ class _Dual:
             self.candidates.indices,
             self.candidates.data,
             self.theta,
-            self.lam,
+            self.pairs,
             self.smoothing,
             self.degree,
             potential,
             self.active,
         )
-        self.value = float(potential.sum() - self.log_lam.sum())
+        self.value = float(potential.sum() - np.log(self.lam).sum())
 
     @property
     def gradient(self) -> Floats:
@@ -123,7 +132,7 @@ class _Dual:
     @property
     def dual(self) -> float:
         """The lower bound; meaningful without smoothing only."""
-        return self.log_lam.size - self.value
+        return self.lam.size - self.value
 
     @property
     def gap(self) -> float:
@@ -140,12 +149,45 @@ class _Dual:
         return gap / max(1.0, abs(self.dual + gap)) if math.isfinite(gap) else math.inf
 
     def moved(self, step: Floats, length: float) -> _Dual:
-        return _Dual(
-            self.candidates, self.theta, self.smoothing, self.log_lam + length * step
-        )
+        """Return the point reached by changing lam by the relative amount length * step.
+
+        Straight in lam, for edges between stiff nodes only stay as they are on a straight line,
+        until half of lam is gone; from there exponential, so that lam stays positive.
+        """
+        change = length * step
+        change = np.where(change > -0.5, change, 0.5 * np.expm1(2.0 * change + 1.0) - 0.5)
+        lam, lost = _sum_with_error(self.lam, self.lam * change)
+        pairs = _sum_with_error(lam, lost + self.pairs[:, 1] * (1.0 + change))
+        return _Dual(self.candidates, self.theta, self.smoothing, np.column_stack(pairs))
+
+    def smoothed(self, smoothing: float) -> _Dual:
+        """Return the same point of the problem with that smoothing."""
+        return _Dual(self.candidates, self.theta, smoothing, self.pairs)
 
     def newton_step(self) -> tuple[Floats, int]:
-        """Solve the model Hessian's system; return the step and the CG iterations."""
+        """Return the relative change of lam, at most _LONGEST_STEP, and the CG iterations."""
+        right = -self.gradient
+        stiff = self.smoothing > 0.0  # or we would not be smoothing
+        step, inner = self._solve_hessian(right, min(0.1, float(np.abs(right).max())), stiff)
+        largest = float(np.abs(step).max())
+        return step * min(1.0, _LONGEST_STEP / max(largest, 1e-300)), inner
+
+    def predicted(self, theta: float, stiff: bool) -> _Dual:
+        """Return a first guess for another theta: this point moved along the path's tangent."""
+        change = math.log(theta / self.theta)
+        active = self.candidates.data * (self.edge_weights() > 0.0)
+        pull = np.add.reduceat(active, self.candidates.indptr[:-1]) * self.theta
+        step, _ = self._solve_hessian(change * self.lam * pull, 1e-4, stiff)
+        moved = self.moved(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP), 1.0)
+        return _Dual(self.candidates, theta, self.smoothing, moved.pairs)
+
+    def edge_weights(self) -> Floats:
+        """Return w(lam), one entry per stored candidate entry."""
+        c, out = self.candidates, np.empty(self.candidates.nnz)
+        kernels.weights(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
+        return out
+
+    def _solve_hessian(self, right: Floats, tolerance: float, stiff: bool) -> tuple[Floats, int]:
         nodes = self.lam.size
         row_start = np.zeros(nodes + 1, dtype=np.int64)
         np.cumsum(self.active, out=row_start[1:])
@@ -157,7 +199,7 @@ class _Dual:
             self.candidates.indices,
             self.candidates.data,
             self.theta,
-            self.lam,
+            self.pairs,
             self.smoothing,
             self.degree,
             row_start,
@@ -165,13 +207,15 @@ class _Dual:
             values,
             diagonal,
         )
-        gradient = self.gradient
-        tolerance = min(0.1, float(np.abs(gradient).max()))
-        inner = kernels.conjugate_gradients(
-            row_start, columns, values, diagonal, -gradient, tolerance, 10 * nodes + 100, step
-        )
-        largest = float(np.abs(step).max())
-        return step * min(1.0, _LONGEST_STEP / max(largest, 1e-300)), inner
+        matrix, limit = (row_start, columns, values, diagonal), 10 * nodes + 100
+        if not stiff:
+            inner = kernels.conjugate_gradients(*matrix, right, tolerance, limit, step)
+        else:
+            order = np.argsort(-self.lam, kind="stable")
+            inner = incomplete_cholesky.conjugate_gradients(
+                *matrix, right, order, tolerance, limit, step
+            )
+        return step, inner
 
 
 class _Newton:
@@ -183,34 +227,46 @@ class _Newton:
         self.iterations = 0
         self.inner = 0
 
-    def run(
-        self, point: _Dual, done: Callable[[_Dual], bool], patience: float = math.inf
-    ) -> _Dual:
+    def run(self, point: _Dual, done: Callable[[_Dual], bool], most: int | None = None) -> _Dual:
         """Descend from point until done, out of iterations, at rounding or stalled.
 
-        Stalled means `patience` line searches in a row that ended with a short step.
+        With `most`, two very short steps in a row or so many steps count as a stall.
         """
-        short = 0
-        while not done(point) and self.iterations < self.max_iter:
+        last = self.max_iter if most is None else min(self.max_iter, self.iterations + most)
+        short = idle = 0
+        while not done(point) and self.iterations < last:
             step, inner = point.newton_step()
             self.iterations += 1
             self.inner += inner
             following, length = _line_search(point, step)
             if following is None:
                 break
+            idle = idle + 1 if following.value >= point.value - _rounding(point) else 0
+            short = short + 1 if length < _SHORT_STEP else 0
             point = following
             if self.on_step is not None:
                 self.on_step(self.iterations, point.gap)
-            short = short + 1 if length < _SHORT_STEP else 0
-            if short >= patience:
+            if (most is not None and short >= 2) or idle >= _IDLE_STEPS:
                 break
         return point
+
+
+def _sum_with_error(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Return a + b rounded, and exactly what the rounding lost (Knuth's two-sum)."""
+    total = a + b
+    part = total - a
+    return total, (a - (total - part)) + (b - part)
+
+
+def _rounding(point: _Dual) -> float:
+    """How far two values of the dual may differ by rounding alone."""
+    return 1e-13 * max(1.0, abs(point.value))
 
 
 def _line_search(point: _Dual, step: Floats) -> tuple[_Dual | None, float]:
     """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
     slope = float(np.sum(point.gradient * step))  # not BLAS: its sums depend on the threads
-    allowance = 1e-13 * max(1.0, abs(point.value))
+    allowance = _rounding(point)
     length = 1.0
     while length > 1e-9:
         trial = point.moved(step, length)
@@ -226,7 +282,7 @@ def solve(
     *,
     tol: float = 1e-6,
     max_iter: int = 500,
-    start: Floats | None = None,
+    start: Solution | None = None,
     on_step: Callable[[int, float], None] | None = None,
 ) -> Solution:
     """Learn the most probable graph on the candidate pairs by Newton's method on the dual.
@@ -240,44 +296,66 @@ def solve(
         Sparsity: a larger theta gives a sparser graph.
     tol : float
         Relative duality gap to reach.
-    start : ndarray of shape (n_nodes,), optional
-        Multipliers to start from, as those of a neighbouring problem.
+    start : Solution, optional
+        Solution of a neighbouring problem: the same nodes with another theta or other candidates.
     on_step : callable, optional
         Called with (iteration, gap) after every step.
     """
-    if start is None:
-        start = np.empty(candidates.shape[0])
-        kernels.isolated_start(candidates.indptr, candidates.data, theta, start)
     newton = _Newton(max_iter, on_step)
 
     def optimal(point: _Dual) -> bool:
         return point.relative_gap <= tol and _is_flat(point, math.sqrt(tol))
 
-    first = _Dual(candidates, theta, 0.0, np.log(start))
-    point = newton.run(first, optimal, patience=2)
-    smoothed = not optimal(point) and newton.iterations < max_iter
-    if smoothed:
-        point = _follow_smoothing(point, newton, optimal)
-    return _solution(point, tol, newton, smoothed)
+    # On a small problem threads save little, and on a busy machine they wait for one another.
+    with thread_limit(1 if candidates.nnz < _SMALL else None):
+        point = _first_point(candidates, theta, start)
+        stiff = start is not None and start.smoothed
+        if not stiff:
+            point = newton.run(point, optimal, _PLAIN_STEPS)
+        smoothed = not optimal(point) and newton.iterations < max_iter
+        if smoothed:
+            point = _follow_smoothing(point, newton, optimal, 1e-4 if stiff else 0.1)
+            point = newton.run(point, optimal, _PLAIN_STEPS)
+        return _solution(point, tol, newton, smoothed or stiff)
 
 
-def _follow_smoothing(point: _Dual, newton: _Newton, optimal: Callable[[_Dual], bool]) -> _Dual:
+def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> _Dual:
+    pairs = np.zeros((candidates.shape[0], 2))
+    if start is None:
+        kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
+        return _Dual(candidates, theta, 0.0, pairs)
+    pairs[:, 0] = start.multipliers
+    if start.theta == theta:
+        return _Dual(candidates, theta, 0.0, pairs)
+    return _Dual(candidates, start.theta, 0.0, pairs).predicted(theta, start.smoothed)
+
+
+def _follow_smoothing(
+    point: _Dual, newton: _Newton, optimal: Callable[[_Dual], bool], most: float
+) -> _Dual:
     """Drive the smoothing to zero, each level warm-started from the one before.
 
     A level is solved as accurately as its smoothing perturbs the gradient, about sqrt(m).
     """
-    best, log_lam, smoothing = point, point.log_lam, 0.1
+    best, smoothing = point, _first_smoothing(point, most)
     while smoothing > _SMALLEST_SMOOTHING and newton.iterations < newton.max_iter:
         accuracy = min(0.3, 300.0 * math.sqrt(smoothing))
-        level = _Dual(point.candidates, point.theta, smoothing, log_lam)
-        log_lam = newton.run(level, partial(_is_flat, accuracy=accuracy)).log_lam
-        sharp = _Dual(point.candidates, point.theta, 0.0, log_lam)
+        point = newton.run(point.smoothed(smoothing), partial(_is_flat, accuracy=accuracy))
+        sharp = point.smoothed(0.0)
         if sharp.relative_gap < best.relative_gap:
             best = sharp
         if optimal(sharp):
             break
         smoothing *= _SMOOTHING_FACTOR
     return best
+
+
+def _first_smoothing(point: _Dual, most: float) -> float:
+    """Return the least smoothing, up to most, under which the point is nearly stationary."""
+    smoothing = 1e-10
+    while smoothing < most and not _is_flat(point.smoothed(smoothing), 0.5):
+        smoothing *= 10.0
+    return smoothing
 
 
 def _is_flat(point: _Dual, accuracy: float) -> bool:
@@ -287,7 +365,7 @@ def _is_flat(point: _Dual, accuracy: float) -> bool:
 def feasible(candidates: csr_array, w: NDArray[np.float64]) -> NDArray[np.float64]:
     """Give nodes without weight a small edge to their nearest candidate, both directions."""
     graph = csr_array((w, candidates.indices, candidates.indptr), shape=candidates.shape)
-    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    degrees: Floats = np.asarray(graph.sum(axis=1)).ravel()
     lonely = np.flatnonzero(degrees <= 0.0)
     if not lonely.size:
         return w
@@ -305,20 +383,17 @@ def feasible(candidates: csr_array, w: NDArray[np.float64]) -> NDArray[np.float6
 def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) -> float:
     """2 theta z'w + |w|^2 - sum log d, where w holds both directions of every pair."""
     graph = csr_array((w, candidates.indices, candidates.indptr), shape=candidates.shape)
-    degrees = np.asarray(graph.sum(axis=1)).ravel()
+    degrees: Floats = np.asarray(graph.sum(axis=1)).ravel()
     return float(np.sum(w * (theta * candidates.data + 0.5 * w)) - np.log(degrees).sum())
 
 
 def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solution:
-    candidates, primal = point.candidates, point.dual + point.gap
-    graph = np.empty(candidates.nnz)
-    kernels.weights(
-        candidates.indptr, candidates.indices, candidates.data, point.theta, point.lam, graph
-    )
+    graph, primal = point.edge_weights(), point.dual + point.gap
     if not math.isfinite(primal):
-        graph = feasible(candidates, graph)
-        primal = primal_value(candidates, point.theta, graph)
+        graph = feasible(point.candidates, graph)
+        primal = primal_value(point.candidates, point.theta, graph)
     return Solution(
+        theta=point.theta,
         weights=graph,
         multipliers=point.lam,
         primal=primal,

@@ -14,7 +14,7 @@ from truegraph.errors import InputError
 def thread_limit(n_jobs: int | None) -> Iterator[None]:
     """Run the block with n_jobs threads; None keeps the present number, -1 means all cores."""
     before = numba.get_num_threads()
-    most = int(numba.config.NUMBA_NUM_THREADS)
+    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     if n_jobs is None:
         wanted = before
     elif n_jobs == 0:

@@ -1,0 +1,146 @@
+"""Conjugate gradients for stiff systems, preconditioned by an incomplete Cholesky factor.
+
+A node far from all others has a multiplier lam_i thousands of times the usual one, and must follow
+its neighbours' to many digits. Jacobi's preconditioner then needs hundreds of steps. Eliminating
+the nodes by falling lam, and keeping only the entries of the matrix that matter, needs a few: it
+solves the stiff outer part of the graph nearly exactly. It is sequential, so it is kept for the
+problems that need it.
+
+A matrix is given as in `kernels.hessian`: off-diagonal CSR (both directions) and diagonal.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_DROP = 1e-6  # entries with a_ij^2 below this share of a_ii a_jj are left out of the factor
+_compiled = njit(cache=True, nogil=True)
+
+
+@_compiled
+def _lower_pattern(
+    row_start: Any, columns: Any, values: Any, diagonal: Any, order: Any, rank: Any
+) -> Any:
+    """Return the kept entries below the diagonal, in elimination order, as sorted CSR."""
+    nodes = diagonal.size
+    start = np.zeros(nodes + 1, dtype=np.int64)
+    for r in range(nodes):
+        i = order[r]
+        kept = 0
+        for e in range(row_start[i], row_start[i + 1]):
+            j = columns[e]
+            large = values[e] * values[e] > _DROP * diagonal[i] * diagonal[j]
+            kept += large and rank[j] < r
+        start[r + 1] = start[r] + kept
+    lower = np.empty(start[-1], dtype=np.int32)
+    entries = np.empty(start[-1])
+    for r in range(nodes):
+        i = order[r]
+        at = start[r]
+        for e in range(row_start[i], row_start[i + 1]):
+            j = columns[e]
+            if rank[j] < r and values[e] * values[e] > _DROP * diagonal[i] * diagonal[j]:
+                lower[at] = rank[j]
+                entries[at] = values[e]
+                at += 1
+        by_column = np.argsort(lower[start[r] : at])
+        lower[start[r] : at] = lower[start[r] : at][by_column]
+        entries[start[r] : at] = entries[start[r] : at][by_column]
+    return start, lower, entries
+
+
+@_compiled
+def _factorise(start: Any, lower: Any, entries: Any, diagonal: Any, order: Any) -> Any:
+    """Turn entries into the factor's, in place; return the factor's diagonal."""
+    nodes = order.size
+    pivots = np.empty(nodes)
+    row = np.zeros(nodes)
+    for r in range(nodes):
+        for e in range(start[r], start[r + 1]):
+            row[lower[e]] = entries[e]
+        pivot = diagonal[order[r]]
+        for e in range(start[r], start[r + 1]):
+            k = lower[e]
+            value = row[k]
+            for f in range(start[k], start[k + 1]):
+                value -= entries[f] * row[lower[f]]
+            value /= pivots[k]
+            row[k] = value
+            entries[e] = value
+            pivot -= value * value
+        pivots[r] = math.sqrt(max(pivot, 1e-3 * diagonal[order[r]]))
+        for e in range(start[r], start[r + 1]):
+            row[lower[e]] = 0.0
+    return pivots
+
+
+@_compiled
+def _apply(
+    start: Any, lower: Any, entries: Any, pivots: Any, order: Any, right: Any, out: Any, work: Any
+) -> None:
+    """Solve L L' out = right, out and right in node order, work in elimination order."""
+    nodes = order.size
+    for r in range(nodes):
+        value = right[order[r]]
+        for e in range(start[r], start[r + 1]):
+            value -= entries[e] * work[lower[e]]
+        work[r] = value / pivots[r]
+    for r in range(nodes - 1, -1, -1):
+        work[r] /= pivots[r]
+        for e in range(start[r], start[r + 1]):
+            work[lower[e]] -= entries[e] * work[r]
+        out[order[r]] = work[r]
+
+
+@_compiled
+def conjugate_gradients(
+    row_start: Any,
+    columns: Any,
+    values: Any,
+    diagonal: Any,
+    right: Any,
+    order: Any,
+    tolerance: float,
+    max_iter: int,
+    solution: Any,
+) -> int:
+    """Solve (diagonal + off-diagonal) solution = right; return the steps.
+
+    Parameters
+    ----------
+    order : ndarray of shape (n_nodes,)
+        Nodes in the order of elimination.
+    """
+    nodes = right.size
+    rank = np.empty(nodes, dtype=np.int64)
+    rank[order] = np.arange(nodes)
+    start, lower, entries = _lower_pattern(row_start, columns, values, diagonal, order, rank)
+    pivots = _factorise(start, lower, entries, diagonal, order)
+    residual = right.copy()
+    conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
+    _apply(start, lower, entries, pivots, order, residual, conditioned, work)
+    direction = conditioned.copy()
+    solution[:] = 0.0
+    rho = (residual * conditioned).sum()
+    target = tolerance * tolerance * rho
+    steps = 0
+    while steps < max_iter and rho > target and rho > 0.0:
+        for i in range(nodes):
+            value = diagonal[i] * direction[i]
+            for e in range(row_start[i], row_start[i + 1]):
+                value += values[e] * direction[columns[e]]
+            product[i] = value
+        step = rho / (direction * product).sum()
+        solution += step * direction
+        residual -= step * product
+        _apply(start, lower, entries, pivots, order, residual, conditioned, work)
+        rho_next = (residual * conditioned).sum()
+        direction *= rho_next / rho
+        direction += conditioned
+        rho = rho_next
+        steps += 1
+    return steps

@@ -1,0 +1,222 @@
+"""The stages of learning a graph: search, candidates, solve, proof."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from truegraph.errors import InputError
+from truegraph.learning.candidates import (
+    NeighbourLists,
+    bipartite_lists,
+    candidate_graph,
+    choose_engine,
+    missing_pairs,
+    nearest_lists,
+    unproved_nodes,
+)
+from truegraph.learning.density import match_degree, mean_degree
+from truegraph.learning.distances import Distance
+from truegraph.learning.inputs import (
+    DEFAULT_MAX_ITER,
+    Settings,
+    check_degree,
+    check_two_nodes,
+    require_candidates,
+)
+from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.primal_dual import solve as solve_primal_dual
+from truegraph.learning.solver import Solution
+from truegraph.learning.solver import solve as solve_newton
+from truegraph.progress import Progress
+
+_FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
+
+
+class Run:
+    """One run of the learner: its settings, its clock and its listener."""
+
+    def __init__(self, settings: Settings, rng: np.random.Generator, progress: Progress) -> None:
+        self.settings = settings
+        self.rng = rng
+        self.progress = progress
+        self.seconds = {"search": 0.0, "candidates": 0.0, "solve": 0.0, "proof": 0.0}
+        self._began = time.perf_counter()
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        self.progress.stage(name)
+        began = time.perf_counter()
+        yield
+        self.seconds[name] += time.perf_counter() - began
+
+    def on_given(self, candidates: csr_array, n_users: int | None) -> LearnedGraph:
+        """Learn on candidate pairs that the user gave."""
+        require_candidates(candidates)
+        nodes, available = candidates.shape[0], candidates.nnz / candidates.shape[0]
+        is_complete = available == _most_edges(nodes, n_users)
+        if self.settings.scope == "global" and not is_complete:
+            raise InputError(
+                "scope='global' needs the distances of all pairs, but X stores only "
+                f"{candidates.nnz // 2}; use scope='candidates', or give points"
+            )
+        check_degree(self.settings.degree, available, "the stored pairs")
+        solution = self._solve(candidates, None)
+        scope = "global" if is_complete else "candidates"
+        return self._result(candidates, solution, scope, "given", 1.0, n_users)
+
+    def on_distance(
+        self,
+        distance: Distance,
+        n_users: int | None,
+        fixed: csr_array | None,
+        forbidden: csr_array | None,
+    ) -> LearnedGraph:
+        """Search candidate pairs and solve, until no more pairs are needed."""
+        check_two_nodes(distance.n_nodes)
+        check_degree(
+            self.settings.degree, _most_edges(distance.n_nodes, n_users), "that many nodes"
+        )
+        k = math.ceil(self.settings.candidate_ratio * (self.settings.degree or _FIRST_DEGREE))
+        lists = self._search(distance, n_users, k)
+        solution: Solution | None = None
+        while True:
+            with self._stage("candidates"):
+                candidates = candidate_graph(lists, distance, fixed, forbidden)
+            available = candidates.nnz / distance.n_nodes
+            check_degree(self.settings.degree, available, "the pairs that are not forbidden")
+            solution = self._solve(candidates, solution)
+            longer = self._too_few(solution, lists)
+            if longer is not None:
+                lists = self._search(distance, n_users, longer)
+                continue
+            missing = self._missing(lists, distance, candidates, solution, n_users, forbidden)
+            if missing is not None and missing.nnz:
+                fixed = missing if fixed is None else csr_array(fixed.maximum(missing))
+                continue
+            scope = "candidates" if missing is None else "global"
+            return self._result(candidates, solution, scope, lists.engine, lists.recall, n_users)
+
+    def _missing(
+        self,
+        lists: NeighbourLists,
+        distance: Distance,
+        candidates: csr_array,
+        solution: Solution,
+        n_users: int | None,
+        forbidden: csr_array | None,
+    ) -> csr_array | None:
+        """Return the pairs that optimality among all pairs still needs; None if not known.
+
+        No pair is needed where the test in O(nodes) proves so; only at the nodes where it does
+        not, and only if scope is "global", are all pairs looked at.
+        """
+        theta, multipliers = solution.theta, solution.multipliers
+        with self._stage("proof"):
+            unproved = unproved_nodes(lists, distance, theta, multipliers)
+            if unproved.size and self.settings.scope == "candidates":
+                return None
+            missing = missing_pairs(distance, candidates, multipliers, theta, unproved, n_users)
+            return missing if forbidden is None else csr_array(missing > forbidden)
+
+    def _too_few(self, solution: Solution, lists: NeighbourLists) -> int | None:
+        """Return the list length that a given theta asks for, if it is more than there is.
+
+        With a wanted degree the length is known beforehand; with theta the degree turns out.
+        """
+        if self.settings.theta is None or lists.complete.all():
+            return None
+        wanted = math.ceil(self.settings.candidate_ratio * mean_degree(solution))
+        return wanted if wanted > lists.lengths.max() else None
+
+    def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
+        engine = choose_engine(self.settings.engine, distance.n_nodes)
+        if self.settings.scope == "global":
+            engine = "exact"
+        with self._stage("search"):
+            if n_users is None:
+                return nearest_lists(
+                    distance, k, engine=engine, random_state=self.rng, progress=self.progress
+                )
+            return bipartite_lists(
+                distance, n_users, k, engine=engine, random_state=self.rng, progress=self.progress
+            )
+
+    def _solve(self, candidates: csr_array, before: Solution | None) -> Solution:
+        """Solve for the given theta, or for the theta that meets the wanted degree.
+
+        The density search is Newton's in either case: the paper's iteration is too slow to be
+        repeated, and its unconverged graphs are too dense to be counted.
+        """
+        settings, tol, is_newton = (
+            self.settings,
+            self.settings.tol,
+            self.settings.solver == "newton",
+        )
+        steps = settings.max_iter if is_newton else DEFAULT_MAX_ITER["newton"]
+        newton = partial(solve_newton, candidates, max_iter=steps, on_step=self._on_step)
+        with self._stage("solve"):
+            theta = settings.theta
+            if theta is None:
+                solution = match_degree(candidates, settings.degree, newton, tol, before)
+                theta = solution.theta
+            elif is_newton:
+                solution = newton(theta=theta, tol=tol, start=before)
+            if is_newton:
+                return solution
+            return solve_primal_dual(
+                candidates, theta, tol=tol, max_iter=settings.max_iter, on_step=self._on_step
+            )
+
+    def _on_step(self, iteration: int, gap: float) -> None:
+        self.progress.update(iteration, None, f"step {iteration}, gap {gap:.1e}")
+
+    def _result(
+        self,
+        candidates: csr_array,
+        solution: Solution,
+        scope: str,
+        engine: str,
+        recall: float,
+        n_users: int | None,
+    ) -> LearnedGraph:
+        weights = self.settings.scale * solution.weights
+        adjacency = csr_array(
+            (weights, candidates.indices.copy(), candidates.indptr.copy()), shape=candidates.shape
+        )
+        adjacency.eliminate_zeros()
+        self.seconds["total"] = time.perf_counter() - self._began
+        certificate = Certificate(
+            relative_gap=solution.relative_gap,
+            scope=scope,
+            converged=solution.converged,
+            tolerance=self.settings.tol,
+            primal=solution.primal,
+            dual=solution.dual,
+            theta=solution.theta,
+            scale=self.settings.scale,
+            degree=mean_degree(solution),
+            wanted_degree=self.settings.degree,
+            candidate_pairs=candidates.nnz // 2,
+            search=engine,
+            recall=recall,
+            solver=self.settings.solver,
+            iterations=solution.iterations,
+            inner_iterations=solution.inner_iterations,
+            smoothed=solution.smoothed,
+            seconds=self.seconds,
+        )
+        return LearnedGraph(adjacency, certificate, solution.multipliers, candidates, n_users)
+
+
+def _most_edges(n_nodes: int, n_users: int | None) -> float:
+    """Largest possible mean degree."""
+    if n_users is None:
+        return float(n_nodes - 1)
+    return 2.0 * n_users * (n_nodes - n_users) / n_nodes
