@@ -1,0 +1,170 @@
+"""What trials of node classification add up to: metrics per trial, and tables over trials."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.evaluation import (
+    accuracy,
+    brier_score,
+    error_detection_auroc,
+    expected_calibration_error,
+    macro_f1,
+    mean_std,
+    negative_log_likelihood,
+    paired_wilcoxon,
+)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is shown.
+
+    Attributes
+    ----------
+    heading : str
+    better : str
+        "higher" or "lower".
+    percent : bool
+        Whether it is a share, shown in per cent.
+    """
+
+    heading: str
+    better: str
+    percent: bool = False
+
+
+METRICS = {
+    "accuracy": Metric("accuracy %", "higher", percent=True),
+    "macro_f1": Metric("macro-F1 %", "higher", percent=True),
+    "negative_log_likelihood": Metric("NLL", "lower"),
+    "brier_score": Metric("Brier", "lower"),
+    "expected_calibration_error": Metric("ECE %", "lower", percent=True),
+    "error_detection_auroc": Metric("error AUROC", "higher"),
+}
+
+
+@dataclass(frozen=True)
+class ModelScores:
+    """The metrics of one model over trials.
+
+    Attributes
+    ----------
+    name : str
+        Name of the model.
+    values : dict of str to list of float
+        For each metric of `METRICS` one value per trial; NaN where it is not defined.
+    seconds : float
+        Time that all the trials took together.
+    """
+
+    name: str
+    values: dict[str, list[float]]
+    seconds: float
+
+
+def predictive_entropy(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Return the entropy of each row of class probabilities, in nats.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float, shape (..., n_classes)
+    """
+    values = np.asarray(probabilities, dtype=np.float64)
+    logarithm = np.log(values, out=np.zeros_like(values), where=values > 0)
+    return -(values * logarithm).sum(axis=-1)
+
+
+def score_trial(
+    labels: NDArray[np.integer], probabilities: NDArray[np.floating]
+) -> dict[str, float]:
+    """Return every metric of one trial.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_nodes,)
+        True classes of the test nodes.
+    probabilities : ndarray of float, shape (n_nodes, n_classes)
+        Predicted class probabilities of the test nodes.
+
+    Returns
+    -------
+    metrics : dict of str to float
+        The keys of `METRICS`.
+    """
+    predicted = probabilities.argmax(axis=1)
+    return {
+        "accuracy": accuracy(labels, predicted),
+        "macro_f1": macro_f1(labels, predicted),
+        "negative_log_likelihood": negative_log_likelihood(labels, probabilities),
+        "brier_score": brier_score(labels, probabilities),
+        "expected_calibration_error": expected_calibration_error(labels, probabilities),
+        "error_detection_auroc": error_detection_auroc(
+            predictive_entropy(probabilities), predicted == labels
+        ),
+    }
+
+
+def collect(trials: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
+    """Turn the metrics of each trial into one list per metric."""
+    return {name: [trial[name] for trial in trials] for name in METRICS}
+
+
+def table(models: Sequence[ModelScores]) -> list[list[str]]:
+    """Return the rows of a table of mean ± standard deviation over trials, its heading first.
+
+    The last column compares the accuracies of each model with those of the first one, trial by
+    trial (Wilcoxon's signed ranks, two-sided).
+    """
+    heading = ["model", *(metric.heading for metric in METRICS.values()), f"p vs {models[0].name}"]
+    rows = [
+        [model.name, *(_cell(name, model.values[name]) for name in METRICS), p_value(model, models)]
+        for model in models
+    ]
+    return [heading, *rows]
+
+
+def p_value(model: ModelScores, models: Sequence[ModelScores]) -> str:
+    """Return the p-value of a model's accuracies against those of the first model, as text."""
+    if model is models[0]:
+        return ""
+    test = paired_wilcoxon(model.values["accuracy"], models[0].values["accuracy"])
+    return f"{test.p_value:.2g}"
+
+
+def _cell(metric: str, values: Sequence[float]) -> str:
+    defined = [value for value in values if np.isfinite(value)]
+    if not defined:
+        return "-"
+    summary = mean_std(defined)
+    if METRICS[metric].percent:
+        return f"{100 * summary.mean:.1f} ± {100 * summary.std:.1f}"
+    return f"{summary.mean:.3f} ± {summary.std:.3f}"
+
+
+def markdown(rows: Sequence[Sequence[str]]) -> str:
+    """Lay out rows, the heading first, as a Markdown table with columns of equal width."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["| " + " | ".join(_padded(row, widths)) + " |" for row in rows]
+    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
+    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
+
+
+def plain(rows: Sequence[Sequence[str]]) -> str:
+    """Lay out rows, the heading first, in columns for a terminal."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return "\n".join("  ".join(_padded(row, widths)).rstrip() for row in rows) + "\n"
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
+
+
+def without_nan(values: Sequence[float]) -> list[Any]:
+    """Return the values with None for NaN, which JSON cannot hold."""
+    return [float(value) if np.isfinite(value) else None for value in values]
