@@ -13,11 +13,12 @@ import pytest
 from truegraph.learning import EmbeddingDistance, LabelDisagreement, SumDistance
 
 
-@pytest.fixture(autouse=True, scope="module")
-def one_thread() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def one_thread(request: pytest.FixtureRequest) -> Iterator[None]:
     """Most problems here are tiny: with several threads, waking them would be most of the time."""
     before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    if request.node.get_closest_marker("large") is None:
+        numba.set_num_threads(1)
     yield
     numba.set_num_threads(before)
 
