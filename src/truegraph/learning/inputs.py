@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -165,7 +165,7 @@ def check_finite(name: str, values: Any) -> None:
 def check_table(name: str, table: Any) -> Any:
     """Return a table of numbers as CSR or as a dense float64 array."""
     if issparse(table):
-        return csr_array(table).astype(np.float64)
+        return csr_array(cast(Any, table), dtype=np.float64)
     try:
         return np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:

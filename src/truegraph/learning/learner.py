@@ -13,6 +13,7 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -192,7 +193,8 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
         if not self.certificate_.converged:
-            warnings.warn(_not_converged(self.certificate_), ConvergenceWarning, stacklevel=3)
+            message = _not_converged(self.certificate_)
+            warnings.warn(message, ConvergenceWarning, stacklevel=_level_of_the_caller())
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -266,6 +268,8 @@ def learn_bipartite_graph(
         table = inputs.check_table("users", users)
         learner._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
     else:
+        if items is None:
+            raise InputError("items is None; give a table of shape (n_items, n_features)")
         tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
         learner._learn(settings, _distance(_stacked(*tables), learner.metric), tables[0].shape[0])
     return learner.graph_
@@ -291,6 +295,14 @@ def _stacked(users: Any, items: Any) -> Any:
 
 def _distance(points: ArrayLike | csr_array, metric: str) -> Distance:
     return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
+
+
+def _level_of_the_caller() -> int:
+    """Return the stack level, seen from the function that asks, of the first line not ours."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("truegraph."):
+        level, frame = level + 1, frame.f_back
+    return level
 
 
 def _not_converged(certificate: Certificate) -> str:

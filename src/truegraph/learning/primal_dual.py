@@ -28,7 +28,10 @@ _compiled = njit(parallel=True, cache=True, nogil=True)
 def _iterate(
     indptr: Any, indices: Any, distance: Any, theta: float, step: float, w: Any, v: Any, p: Any
 ) -> None:
-    """One iteration on the weights w (entries, both directions) and node duals v (N,), in place."""
+    """One iteration on the weights w (entries, both directions) and node duals v (N,), in place.
+
+    Brackets around the sums of two nodes keep both directions of a pair equal to the bit.
+    """
     nodes = v.size
     dual_forward = np.empty(nodes)
     dual_step = np.empty(nodes)
@@ -41,13 +44,13 @@ def _iterate(
         dual_step[i] = 0.5 * (y - math.sqrt(y * y + 4.0 * step))
     for i in prange(nodes):
         for e in range(indptr[i], indptr[i + 1]):
-            y = w[e] - step * (2.0 * w[e] + v[i] + v[indices[e]])
+            y = w[e] - step * (2.0 * w[e] + (v[i] + v[indices[e]]))
             p[e] = max(0.0, y - 2.0 * step * theta * distance[e])
     for i in prange(nodes):
         degree = 0.0
         for e in range(indptr[i], indptr[i + 1]):
-            y = w[e] - step * (2.0 * w[e] + v[i] + v[indices[e]])
-            q = p[e] - step * (2.0 * p[e] + dual_step[i] + dual_step[indices[e]])
+            y = w[e] - step * (2.0 * w[e] + (v[i] + v[indices[e]]))
+            q = p[e] - step * (2.0 * p[e] + (dual_step[i] + dual_step[indices[e]]))
             degree += p[e]
             w[e] += q - y
         dual_forward[i] = dual_step[i] + step * degree - dual_forward[i]
