@@ -1,0 +1,105 @@
+"""Users and items: edges only across, every user and item kept."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import LearnedGraph, learn_bipartite_graph
+
+
+def tables(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(51)
+    users, items = rng.normal(size=(40, 3)), rng.normal(size=(90, 3))
+    if kind == "apart":
+        items = items + 30.0
+    if kind == "duplicates":
+        items = np.repeat(items[:30], 3, axis=0)
+    if kind == "outlier":
+        users[7] = 100.0
+    return users, items
+
+
+def assert_across(graph: LearnedGraph, n_users: int) -> None:
+    """Check that all weight is between users and items, and that nobody is left out."""
+    for matrix in (graph.adjacency, graph.candidates):
+        assert matrix[:n_users, :n_users].nnz == 0
+        assert matrix[n_users:, n_users:].nnz == 0
+    assert (graph.adjacency.sum(axis=1) > 0.0).all()
+    assert (graph.biadjacency != graph.adjacency[:n_users, n_users:]).nnz == 0
+    assert (graph.biadjacency.sum(axis=0) > 0.0).all()
+
+
+@pytest.mark.parametrize("kind", ["mixed", "apart", "duplicates", "outlier"])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("solver", ["newton", "primal-dual"])
+@pytest.mark.filterwarnings("ignore::truegraph.errors.ConvergenceWarning")
+def test_edges_are_across_and_nobody_is_left_out(kind: str, metric: str, solver: str) -> None:
+    users, items = tables(kind)
+    graph = learn_bipartite_graph(users, items, degree=4, metric=metric, solver=solver)
+    assert_across(graph, 40)
+    if solver == "newton":
+        assert graph.certificate.converged
+        assert graph.certificate.degree == pytest.approx(4.0, rel=0.02)
+
+
+@pytest.mark.parametrize("engine", ["ivf", "hnsw"])
+def test_approximate_search(engine: str) -> None:
+    rng = np.random.default_rng(52)
+    users, items = rng.normal(size=(300, 4)), rng.normal(size=(1200, 4))
+    graph = learn_bipartite_graph(users, items, degree=5, candidates=engine, random_state=1)
+    assert_across(graph, 300)
+    assert graph.certificate.search == engine
+    assert graph.certificate.recall >= 0.98
+    exact = learn_bipartite_graph(users, items, theta=graph.certificate.theta)
+    assert graph.certificate.primal == pytest.approx(exact.certificate.primal, rel=1e-3)
+
+
+def test_sparse_and_dense_tables_agree() -> None:
+    rng = np.random.default_rng(53)
+    users = rng.random((30, 12)) * (rng.random((30, 12)) < 0.4)
+    items = rng.random((50, 12)) * (rng.random((50, 12)) < 0.4)
+    options = {"theta": 2.0, "tol": 1e-12}
+    dense = learn_bipartite_graph(users, items, **options)
+    both = learn_bipartite_graph(csr_array(users), csr_array(items), **options)
+    one = learn_bipartite_graph(csr_array(users), items, **options)
+    assert abs(both.adjacency - dense.adjacency).max() < 1e-6
+    assert abs(one.adjacency - dense.adjacency).max() < 1e-6
+
+
+def test_precomputed_distances_between_users_and_items() -> None:
+    users, items = tables("mixed")
+    values = ((users[:, None] - items) ** 2).sum(axis=2)
+    points = learn_bipartite_graph(users, items, theta=1.0, candidate_ratio=20, tol=1e-12)
+    given = learn_bipartite_graph(values, metric="precomputed", theta=1.0, tol=1e-12)
+    assert given.n_users == 40
+    assert given.certificate.search == "given"
+    assert abs(given.adjacency - points.adjacency).max() < 1e-6
+
+
+def test_stored_zeros_are_candidates() -> None:
+    """A rating matrix turned into distances has zeros that mean: very near."""
+    entries = np.array([0.0, 1.0, 0.0, 2.0]), (np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
+    stored = csr_array(entries, shape=(2, 3))
+    graph = learn_bipartite_graph(stored, metric="precomputed", theta=1.0, tol=1e-12)
+    assert graph.certificate.candidate_pairs == 4
+    assert_across(graph, 2)
+    weights = graph.biadjacency.toarray()
+    assert weights[0, 0] > weights[0, 1] > 0.0
+    assert weights[1, 0] == 0.0
+    assert weights[0, 2] == 0.0
+
+
+def test_one_user() -> None:
+    graph = learn_bipartite_graph(np.zeros((1, 2)), np.arange(10.0).reshape(5, 2), theta=1.0)
+    assert graph.n_edges == 5
+    assert_across(graph, 1)
+
+
+def test_as_many_users_as_items_at_the_same_places() -> None:
+    """User i sits on item i; the distance zero pair is theirs and is not taken for a self-loop."""
+    points = np.random.default_rng(54).normal(size=(25, 2))
+    graph = learn_bipartite_graph(points, points, theta=20.0)
+    weights = graph.biadjacency.toarray()
+    assert (weights.argmax(axis=1) == np.arange(25)).all()
