@@ -1,1 +1,1 @@
-"""."""
+"""What a user meets: estimators, and many trials at once."""

@@ -1,0 +1,300 @@
+r"""The Bayesian GCN with a non-parametric graph: Algorithm 1 of the paper, one function per step.
+
+1. `embed_nodes`: an embedding z of the nodes           -> D1_ij = |z_i - z_j|^2
+2. `base_labels`: labels c predicted on the observed graph, for all nodes
+                                                        -> D2_ij, disagreement around i and j
+3. `combined_distance`: D = D1 + delta D2, delta = max D1 / max D2
+4. `map_graph`: the most probable graph given D
+5. `sample_weights`: W_1 .. W_S of a GCN trained on that graph
+6. and its average: p(Z) = (1/S) sum_s softmax GCN(W_s, G_obs, X)
+
+The paper leaves the number of edges per node and the way to draw weights open; the defaults here
+are 100 edges and a fresh GCN with Monte Carlo dropout. The authors' related code continues the
+training of the base GCN and averages its last iterates: ``schedule="continue"`` and
+``weight_sampling="snapshots"``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.errors import InputError
+from truegraph.learning.distances import (
+    Distance,
+    EmbeddingDistance,
+    LabelDisagreement,
+    SumDistance,
+)
+from truegraph.learning.learned import LearnedGraph
+from truegraph.learning.learner import learn_graph
+from truegraph.nn.gcn import GCNSettings
+from truegraph.nn.noise import derive_seeds
+from truegraph.nn.training import Training
+from truegraph.nn.vgae import embed_vgae
+from truegraph.tasks.methods import LabelPropagation, Method, Network, Outcome, Run, stops_early
+from truegraph.tasks.posterior import MonteCarloAverage, Snapshots, WeightSamples, average_of
+from truegraph.tasks.problem import Problem
+
+USUAL_DEGREE = 100.0
+_USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep epochs 241 to 299
+_FRESH = 1  # stream of the seeds of a GCN that is independent of the base classifier
+_GRAPH_MEMORY = 768e6
+_BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
+_CHOICES = {
+    "weight_sampling": ("mc-dropout", "snapshots"),
+    "schedule": ("fresh", "continue"),
+    "predict_on": ("observed", "learned"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class BGCNOptions:
+    """Options of the Bayesian GCN.
+
+    Parameters
+    ----------
+    degree : float, optional
+        Average number of edges per node of the learned graph. Default: 100, but not more than
+        half the mean class size, since more edges could not stay within classes.
+    candidate_ratio : float
+        Candidate neighbours per wanted edge.
+    embedding : "vgae" or array of shape (N, d)
+    embedding_options : mapping
+        Options of `truegraph.nn.vgae.embed_vgae`: epochs, hidden, dimension, normalize_features.
+    embedding_seed : int, optional
+        Seed of the embedding, for all trials; default: each trial's own seed.
+    base : str
+        Classifier that predicts the labels of D2.
+    base_settings : Settings or mapping, optional
+        Its settings.
+    settings : GCNSettings or mapping, optional
+        Settings of the GCN whose weights are sampled.
+    weight_sampling : {"mc-dropout", "snapshots"}
+        Passes with dropout after training, or the last iterates of training without dropout.
+    schedule : {"fresh", "continue"}
+        Train a new GCN on the learned graph, or first on the observed and then on the learned one.
+    continued_epochs : int
+        Epochs on the learned graph with schedule "continue".
+    predict_on : {"observed", "learned"}
+        Graph of the prediction; the paper's is the observed one.
+    samples : int, optional
+        Weight samples S; default 60 passes or 59 snapshots.
+    scope, solver, tol
+        As in `truegraph.GraphLearner`.
+    """
+
+    degree: float | None = None
+    candidate_ratio: float = 3.0
+    embedding: Any = "vgae"
+    embedding_options: Mapping[str, Any] = field(default_factory=dict)
+    embedding_seed: int | None = None
+    base: str = "gcn"
+    base_settings: Any = None
+    settings: Any = None
+    weight_sampling: str = "mc-dropout"
+    schedule: str = "fresh"
+    continued_epochs: int = 100
+    predict_on: str = "observed"
+    samples: int | None = None
+    scope: str = "candidates"
+    solver: str = "newton"
+    tol: float = 1e-6
+
+    def __post_init__(self) -> None:
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
+                )
+        if self.samples is not None and self.samples < 1:
+            raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+
+    @property
+    def n_samples(self) -> int:
+        """Number S of weight samples."""
+        return _USUAL_SAMPLES[self.weight_sampling] if self.samples is None else self.samples
+
+    @property
+    def gcn_settings(self) -> GCNSettings:
+        """Settings of the GCN whose weights are sampled."""
+        settings: GCNSettings = Network("gcn").options(self.settings)
+        return settings
+
+
+class BGCN(Method):
+    """Bayesian GCN on the most probable graph."""
+
+    options_type = BGCNOptions
+
+    def stops_early(self, options: BGCNOptions) -> bool:
+        """Whether the base classifier does."""
+        return options.base != "label-propagation" and stops_early(options.base)
+
+    def trials_at_once(self, problem: Problem, options: BGCNOptions) -> int:
+        """Return how many learned graphs fit into memory together."""
+        entries = problem.inputs.n_nodes * wanted_degree(problem, options)
+        fitting = int(_GRAPH_MEMORY / (_BYTES_PER_ENTRY * entries))
+        return max(1, min(fitting, super().trials_at_once(problem, options)))
+
+    def run(self, problem: Problem, options: BGCNOptions, run: Run) -> Outcome:
+        """Do Algorithm 1 for every trial."""
+        embeddings = embed_nodes(problem, options, run)
+        labels, pretrained = base_labels(problem, options, run)
+        graphs = learn_graphs(problem, embeddings, labels, options, run)
+        adjacencies = [graph.adjacency for graph in graphs]
+        certificates = [graph.certificate for graph in graphs]
+        kept = graphs if run.keep_graphs else None
+        del graphs  # their candidate pairs would take several times the memory of the edges
+        average, weights = sample_weights(problem, adjacencies, pretrained, options, run)
+        return Outcome(average.probabilities, average.expected_entropy, kept, certificates, weights)
+
+
+def embed_nodes(problem: Problem, options: BGCNOptions, run: Run) -> list[NDArray[Any]]:
+    """Step 1: return each trial's embedding, shape (N, d); equal seeds share one."""
+    nodes = problem.inputs.n_nodes
+    if not isinstance(options.embedding, str):
+        given = np.asarray(options.embedding)
+        if given.ndim != 2 or given.shape[0] != nodes:
+            raise InputError(f"embedding has shape {given.shape}. Give one row per node ({nodes}).")
+        return [given] * problem.trials
+    if options.embedding != "vgae":
+        raise InputError(f"embedding is {options.embedding!r}. Use 'vgae' or an array (N, d).")
+    shared = options.embedding_seed
+    seeds = problem.seeds if shared is None else [shared] * problem.trials
+    found: dict[int, NDArray[Any]] = {}
+    with run.stage("embedding"):
+        for seed in seeds:
+            if seed not in found:
+                found[seed] = embed_vgae(
+                    problem.inputs.raw,
+                    problem.inputs.graph,
+                    random_state=seed,
+                    device=run.device,
+                    progress=run.progress,
+                    cache=run.cache,
+                    **options.embedding_options,
+                )
+    return [found[seed] for seed in seeds]
+
+
+def base_labels(
+    problem: Problem, options: BGCNOptions, run: Run
+) -> tuple[NDArray[np.int64], Training | None]:
+    """Step 2: return labels (T, N) predicted without dropout, for training nodes as well.
+
+    With schedule "continue" the GCN trained on the observed graph is returned too; it is the base
+    classifier itself if nothing else was asked for.
+    """
+    pretrained = None
+    if options.schedule == "continue":
+        pretrained = _training(problem, problem.seeds, options, run)
+        with run.stage("gcn"):
+            trained = pretrained.run(problem.inputs.graph, progress=run.progress)
+        if options.base == "gcn" and options.base_settings is None:
+            return trained.predict_proba().argmax(axis=2), pretrained
+    is_propagation = options.base == "label-propagation"
+    method = LabelPropagation() if is_propagation else Network(options.base)
+    alone = replace(run, keep_weights=False)
+    outcome = method.run(problem, method.options(options.base_settings), alone)
+    return outcome.probabilities.argmax(axis=2), pretrained
+
+
+def combined_distance(
+    embedding: NDArray[Any], labels: NDArray[np.int64], graph: csr_array
+) -> Distance:
+    """Step 3: return D = D1 + delta D2, with the paper's delta."""
+    return SumDistance(EmbeddingDistance(embedding), LabelDisagreement(labels, graph))
+
+
+def map_graph(distance: Distance, degree: float, options: BGCNOptions) -> LearnedGraph:
+    """Step 4: return the most probable graph given the distances."""
+    return learn_graph(
+        distance,
+        degree,
+        candidate_ratio=options.candidate_ratio,
+        scope=options.scope,
+        solver=options.solver,
+        tol=options.tol,
+        random_state=0,
+    )
+
+
+def learn_graphs(
+    problem: Problem,
+    embeddings: list[NDArray[Any]],
+    labels: NDArray[np.int64],
+    options: BGCNOptions,
+    run: Run,
+) -> list[LearnedGraph]:
+    """Do steps 3 and 4 for each trial."""
+    degree = wanted_degree(problem, options)
+    if degree != (USUAL_DEGREE if options.degree is None else options.degree):
+        run.note(f"learned graphs have {degree:g} edges per node: there are too few nodes for more")
+    graphs = []
+    with run.stage("graph learning"):
+        for trial, (embedding, row) in enumerate(zip(embeddings, labels, strict=True)):
+            distance = combined_distance(embedding, row, problem.inputs.graph)
+            graph = map_graph(distance, degree, options)
+            if not run.keep_graphs:
+                graph = replace(graph, candidates=csr_array(graph.candidates.shape))
+            graphs.append(graph)
+            run.progress.update(trial + 1, problem.trials)
+    return graphs
+
+
+def wanted_degree(problem: Problem, options: BGCNOptions) -> float:
+    """Return the edges per node to ask for: what was wanted, as far as there are nodes."""
+    nodes = problem.inputs.n_nodes
+    if options.degree is not None:
+        return min(options.degree, nodes - 1.0)
+    return max(1.0, min(USUAL_DEGREE, nodes // (2 * problem.classes)))
+
+
+def sample_weights(
+    problem: Problem,
+    graphs: list[csr_array],
+    pretrained: Training | None,
+    options: BGCNOptions,
+    run: Run,
+) -> tuple[MonteCarloAverage, list[WeightSamples] | None]:
+    """Do steps 5 and 6: train on the learned graphs, draw weights, average what they predict."""
+    settings, count = options.gcn_settings, options.n_samples
+    epochs = settings.epochs if pretrained is None else options.continued_epochs
+    observed = problem.inputs.graph if options.predict_on == "observed" else None
+    training = pretrained
+    if training is None:
+        # Not the seed of the base classifier: its first weights and masks would come again.
+        training = _training(problem, derive_seeds(problem.seeds, _FRESH), options, run)
+    if options.weight_sampling == "snapshots":
+        if count > epochs:
+            raise InputError(f"samples is {count}, but training on the learned graph has {epochs}.")
+        snapshots = Snapshots(training.epoch + epochs - count, observed, run.keep_weights)
+        with run.stage("weight samples"):
+            last = training.run(graphs, epochs, run.progress, snapshots)
+        return snapshots.average, snapshots.samples(last, problem.inputs.graph)
+    with run.stage("weight samples"):
+        trained = training.run(graphs, epochs, run.progress)
+        average = average_of(trained.sample_proba(count, observed))
+    if not run.keep_weights:
+        return average, None
+    chosen = [trained.select([trial]) for trial in range(problem.trials)]
+    return average, [WeightSamples(one, "mc-dropout", count) for one in chosen]
+
+
+def _training(problem: Problem, seeds: Any, options: BGCNOptions, run: Run) -> Training:
+    return Training(
+        "gcn",
+        problem.inputs.features,
+        problem.labels,
+        problem.train,
+        seeds=seeds,
+        classes=problem.classes,
+        settings=options.gcn_settings,
+        device=run.device,
+    )
