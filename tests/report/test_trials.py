@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
+from truegraph.data import NodeSplit
 from truegraph.evaluation import paired_wilcoxon
 from truegraph.report.trials import (
     METRICS,
     ModelScores,
-    collect,
     markdown,
     plain,
-    predictive_entropy,
     score_trial,
+    score_trials,
     table,
     without_nan,
 )
@@ -27,30 +28,36 @@ def scores(name: str, accuracies: list[float]) -> ModelScores:
     return ModelScores(name, values | {"accuracy": accuracies}, seconds=1.0)
 
 
-def test_entropy_of_known_rows() -> None:
-    rows = np.array([[1.0, 0.0], [0.5, 0.5]])
-    assert predictive_entropy(rows) == pytest.approx([0.0, np.log(2)])
-
-
 def test_metrics_against_scikit_learn() -> None:
     rng = np.random.default_rng(0)
     probabilities = rng.dirichlet([0.6] * 4, size=200)
     labels = np.array([rng.choice(4, p=row) for row in probabilities])
     predicted = probabilities.argmax(axis=1)
-    found = score_trial(labels, probabilities)
+    uncertainty = 1.0 - probabilities.max(axis=1)
+    found = score_trial(labels, probabilities, uncertainty)
     assert list(found) == list(METRICS)
     assert found["accuracy"] == np.mean(predicted == labels)
     assert found["macro_f1"] == pytest.approx(f1_score(labels, predicted, average="macro"))
     assert found["negative_log_likelihood"] == pytest.approx(log_loss(labels, probabilities))
-    entropy = predictive_entropy(probabilities)
-    assert found["error_detection_auroc"] == pytest.approx(
-        roc_auc_score(predicted != labels, entropy)
+    auroc = roc_auc_score(predicted != labels, uncertainty)
+    assert found["error_detection_auroc"] == pytest.approx(auroc)
+
+
+def test_only_the_test_nodes_of_each_trial_count() -> None:
+    nodes = np.arange(4)
+    splits = [
+        NodeSplit(nodes[:1], nodes[1:2], nodes[2:]),
+        NodeSplit(nodes[3:], nodes[2:3], nodes[:2]),
+    ]
+    labels = np.array([0, 0, 1, 1])
+    right = np.eye(2)[labels]
+    results = SimpleNamespace(
+        probabilities=np.stack([right, 1.0 - right]), predictive_entropy=np.zeros((2, 4))
     )
-
-
-def test_collect_keeps_the_order_of_trials() -> None:
-    trials = [dict.fromkeys(METRICS, float(number)) for number in range(3)]
-    assert collect(trials)["brier_score"] == [0.0, 1.0, 2.0]
+    values = score_trials(labels, splits, results)
+    assert values["accuracy"] == [1.0, 0.0]
+    assert values["brier_score"] == [0.0, 2.0]
+    assert np.isnan(values["error_detection_auroc"]).all()
 
 
 def test_table_shows_mean_std_and_the_paired_test() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,10 @@ from truegraph.evaluation import (
     negative_log_likelihood,
     paired_wilcoxon,
 )
+
+if TYPE_CHECKING:
+    from truegraph.data import NodeSplit
+    from truegraph.tasks.trials import TrialResults
 
 
 @dataclass(frozen=True)
@@ -68,20 +72,10 @@ class ModelScores:
     seconds: float
 
 
-def predictive_entropy(probabilities: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Return the entropy of each row of class probabilities, in nats.
-
-    Parameters
-    ----------
-    probabilities : ndarray of float, shape (..., n_classes)
-    """
-    values = np.asarray(probabilities, dtype=np.float64)
-    logarithm = np.log(values, out=np.zeros_like(values), where=values > 0)
-    return -(values * logarithm).sum(axis=-1)
-
-
 def score_trial(
-    labels: NDArray[np.integer], probabilities: NDArray[np.floating]
+    labels: NDArray[np.integer],
+    probabilities: NDArray[np.floating],
+    uncertainty: NDArray[np.floating],
 ) -> dict[str, float]:
     """Return every metric of one trial.
 
@@ -91,6 +85,8 @@ def score_trial(
         True classes of the test nodes.
     probabilities : ndarray of float, shape (n_nodes, n_classes)
         Predicted class probabilities of the test nodes.
+    uncertainty : ndarray of float, shape (n_nodes,)
+        Predictive entropy of the test nodes, which should tell wrong predictions from right ones.
 
     Returns
     -------
@@ -104,14 +100,34 @@ def score_trial(
         "negative_log_likelihood": negative_log_likelihood(labels, probabilities),
         "brier_score": brier_score(labels, probabilities),
         "expected_calibration_error": expected_calibration_error(labels, probabilities),
-        "error_detection_auroc": error_detection_auroc(
-            predictive_entropy(probabilities), predicted == labels
-        ),
+        "error_detection_auroc": error_detection_auroc(uncertainty, predicted == labels),
     }
 
 
-def collect(trials: Sequence[Mapping[str, float]]) -> dict[str, list[float]]:
-    """Turn the metrics of each trial into one list per metric."""
+def score_trials(
+    labels: NDArray[np.integer], splits: Sequence[NodeSplit], results: TrialResults
+) -> dict[str, list[float]]:
+    """Return every metric on the test nodes of each trial.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_nodes,)
+        True classes of all nodes.
+    splits : sequence of n_trials NodeSplit
+    results : TrialResults
+        What `truegraph.tasks.trials.run_trials` returned for these splits.
+
+    Returns
+    -------
+    values : dict of str to list of float
+        For each metric of `METRICS` one value per trial.
+    """
+    trials = [
+        score_trial(labels[split.test], probabilities[split.test], entropy[split.test])
+        for split, probabilities, entropy in zip(
+            splits, results.probabilities, results.predictive_entropy, strict=True
+        )
+    ]
     return {name: [trial[name] for trial in trials] for name in METRICS}
 
 
