@@ -16,6 +16,7 @@ import torch
 
 from truegraph.nn import device
 from truegraph.nn.noise import Dropout, random_bits, survivors_torch
+from truegraph.nn.sparse import weighted_sum
 
 # A product with fewer columns than this is faster as dot products along the inner dimension.
 _NARROW = 16
@@ -42,8 +43,7 @@ class _TrialMatmul(torch.autograd.Function):
         to_left, to_right = ctx.needs_input_grad
         return (
             _product(gradient, right.transpose(1, 2)) if to_left else None,
-            # summed over the many rows into the wide side, then turned
-            _inner(gradient, left).transpose(1, 2) if to_right else None,
+            _outer_sum(left, gradient) if to_right else None,
         )
 
 
@@ -56,9 +56,16 @@ def _product(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def _inner(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def _outer_sum(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Return the transposed left times right, (T, columns of left, columns of right)."""
+    if right.shape[2] < _NARROW:  # run along the wider side, then turn
+        return _outer_sum_of(right, left).transpose(1, 2)
+    return _outer_sum_of(left, right)
+
+
+def _outer_sum_of(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     out = left.new_empty((len(left), left.shape[2], right.shape[2]))
-    _inner_kernel(_array(left), _array(right), out.numpy())
+    _outer_sum_kernel(_array(left), _array(right), out.numpy())
     return out
 
 
@@ -69,23 +76,19 @@ def _array(tensor: torch.Tensor) -> np.ndarray:
 
 @numba.njit(cache=True, nogil=True)
 def _product_kernel(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """out[t, i] = sum_k left[t, i, k] right[t, k]."""
-    inner = right.shape[1]
-    whole = inner // 4 * 4
+    """out[t, i] = sum_k left[t, i, k] right[t, k], over the k where left is not zero.
+
+    After rectifier and dropout most entries are zero.
+    """
+    factors = np.empty(left.shape[2] + 1, left.dtype)
+    columns = np.empty(left.shape[2] + 1, np.int32)
     for trial in range(out.shape[0]):
         for row in range(out.shape[1]):
-            target, factors = out[trial, row], left[trial, row]
-            target[:] = 0
-            for k in range(0, whole, 4):
-                f0, f1, f2, f3 = factors[k], factors[k + 1], factors[k + 2], factors[k + 3]
-                r0, r1 = right[trial, k], right[trial, k + 1]
-                r2, r3 = right[trial, k + 2], right[trial, k + 3]
-                for h in range(target.size):
-                    target[h] += (f0 * r0[h] + f1 * r1[h]) + (f2 * r2[h] + f3 * r3[h])
-            for k in range(whole, inner):
-                factor, source = factors[k], right[trial, k]
-                for h in range(target.size):
-                    target[h] += factor * source[h]
+            count = 0
+            for k in range(left.shape[2]):
+                factors[count], columns[count] = left[trial, row, k], k
+                count += left[trial, row, k] != 0
+            weighted_sum(factors[:count], columns[:count], right[trial], out[trial, row])
 
 
 # "reassoc" lets the compiler use vector lanes: another order of summation, fixed all the same
@@ -102,16 +105,15 @@ def _dot_kernel(left: np.ndarray, turned: np.ndarray, out: np.ndarray) -> None:
 
 
 @numba.njit(cache=True, nogil=True)
-def _inner_kernel(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
-    """out[t, k] = sum_i left[t, i, k] right[t, i], rows with an all-zero left side skipped."""
+def _outer_sum_kernel(left: np.ndarray, right: np.ndarray, out: np.ndarray) -> None:
+    """out[t, k] = sum_i left[t, i, k] right[t, i], over the entries where left is not zero."""
     out[:] = 0
     for trial in range(out.shape[0]):
         for row in range(left.shape[1]):
-            factors, source = left[trial, row], right[trial, row]
-            for k in range(factors.size):
-                factor = factors[k]
+            source = right[trial, row]
+            for k in range(left.shape[2]):
+                factor, target = left[trial, row, k], out[trial, k]
                 if factor != 0:
-                    target = out[trial, k]
                     for h in range(target.size):
                         target[h] += factor * source[h]
 

@@ -66,6 +66,7 @@ class Classifier(ABC):
 
     name: ClassVar[str]
     settings_type: ClassVar[type[Settings]] = Settings
+    group_size: ClassVar[int] = 8  # trials that are worked on together, for speed and memory
     stopping: EarlyStopping | None = None
 
     def __init__(self, settings: Any, features: int, classes: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from truegraph.errors import InputError
 from truegraph.nn.appnp import APPNP
 from truegraph.nn.chebynet import ChebyNet
+from truegraph.nn.dfnet import DFNet
 from truegraph.nn.g3nn import G3NN
 from truegraph.nn.gat import GAT
 from truegraph.nn.gcn import GCN
@@ -12,7 +13,7 @@ from truegraph.nn.mlp import MLP
 from truegraph.nn.model import Classifier
 
 CLASSIFIERS: dict[str, type[Classifier]] = {
-    model.name: model for model in (GCN, ChebyNet, GAT, G3NN, MLP, APPNP)
+    model.name: model for model in (GCN, ChebyNet, GAT, DFNet, G3NN, MLP, APPNP)
 }
 
 

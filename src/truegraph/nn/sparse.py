@@ -179,17 +179,18 @@ class _SparseProduct(torch.autograd.Function):
         ctx: Any, dense: torch.Tensor, matrix: FixedSparse, dropout: Dropout | None
     ) -> torch.Tensor:
         ctx.matrix, ctx.dropout = matrix, dropout
-        return _multiply(matrix, dense.contiguous(), dropout, transposed=False)
+        return multiply(matrix, dense.contiguous(), dropout, transposed=False)
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
-        dense = _multiply(ctx.matrix, gradient.contiguous(), ctx.dropout, transposed=True)
+        dense = multiply(ctx.matrix, gradient.contiguous(), ctx.dropout, transposed=True)
         return dense, None, None
 
 
-def _multiply(
+def multiply(
     matrix: FixedSparse, dense: torch.Tensor, dropout: Dropout | None, transposed: bool
 ) -> torch.Tensor:
+    """Return the product with the matrix or its transpose, outside of automatic gradients."""
     if not device.uses_kernels(dense):
         return _multiply_torch(matrix, dense, dropout, transposed)
     out = torch.empty((len(dense), matrix.shape[transposed], dense.shape[2]), dtype=dense.dtype)

@@ -16,17 +16,15 @@ from typing import TypeVar
 import numpy as np
 import torch
 
-_LARGEST_GROUP = 8
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def trial_groups(trials: int, place: torch.device) -> list[np.ndarray]:
+def trial_groups(trials: int, largest: int, place: torch.device) -> list[np.ndarray]:
     """Return the indices of T trials in groups; one group on devices with their own threads."""
     if place.type != "cpu":
         return [np.arange(trials)]
-    size = min(_LARGEST_GROUP, -(-trials // torch.get_num_threads()))
+    size = min(largest, -(-trials // torch.get_num_threads()))
     return [np.arange(start, min(start + size, trials)) for start in range(0, trials, size)]
 
 

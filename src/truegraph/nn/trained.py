@@ -105,7 +105,8 @@ class TrainedClassifier:
         return Inputs(matrix, operator)
 
     def _probabilities(self, inputs: Inputs, noise: Noise | None) -> np.ndarray:
-        groups = trial_groups(self.trials, next(iter(self.weights.values())).device)
+        place = next(iter(self.weights.values())).device
+        groups = trial_groups(self.trials, self.model.group_size, place)
 
         def predict(group: np.ndarray) -> np.ndarray:
             weights = {name: tensor[group] for name, tensor in self.weights.items()}

@@ -28,18 +28,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 
-from truegraph.errors import InputError, TruegraphError
-from truegraph.nn.model import Classifier, Inputs, Settings
-from truegraph.nn.noise import Noise
-from truegraph.nn.optimiser import AdamState, Weights, adam_step, select_trials
+from truegraph.errors import InputError
+from truegraph.nn.groups import Moment, TrainingError, TrialGroup, with_spare
+from truegraph.nn.model import Inputs, Settings
+from truegraph.nn.optimiser import AdamState, Weights, select_trials
 from truegraph.nn.registry import find_classifier
 from truegraph.nn.stopping import Patience
-from truegraph.nn.targets import Targets, accuracy, cross_entropy
+from truegraph.nn.targets import Targets
 from truegraph.nn.threads import run_all, trial_groups, worker_threads
 from truegraph.nn.trained import (
     Features,
@@ -51,140 +51,10 @@ from truegraph.nn.trained import (
 )
 from truegraph.progress import Progress
 
+__all__ = ["Training", "TrainingError", "train_classifier"]
+
 OnEpoch = Callable[[int, TrainedClassifier], object]
 NodeSets = Sequence[int] | Sequence[Sequence[int]] | np.ndarray | Sequence[np.ndarray]
-
-
-class TrainingError(TruegraphError):
-    """Training failed; ``classifier`` has the last good weights."""
-
-    classifier: TrainedClassifier
-
-
-class _Moment(NamedTuple):
-    """What a group of trials has after an epoch."""
-
-    state: AdamState
-    standing: Patience
-    best: Weights | None
-
-
-class _Group:
-    """Some trials that advance together; at most one thread works on a group at a time."""
-
-    def __init__(
-        self,
-        model: Classifier,
-        trials: np.ndarray,
-        seeds: np.ndarray,
-        targets: Targets,
-        validation: Targets | None,
-        moments: tuple[_Moment, _Moment],
-    ) -> None:
-        self.model = model
-        self.trials = trials
-        self.seeds = seeds
-        self.targets = targets
-        self.validation = validation
-        # (latest, the one before): the older one's memory takes the next epoch
-        self.moments = moments
-        self.losses = np.full(len(trials), np.nan)
-        self.decay = model.decay()
-
-    def set_inputs(self, inputs: Inputs) -> None:
-        self.inputs = inputs
-        self.prepared = self.model.prepare(inputs, self.targets)
-
-    def advance(self) -> None:
-        """Do one epoch; an interrupt anywhere leaves the latest moment as it was."""
-        now, before = self.moments
-        gradients, updates = self._gradients(now.state)
-        spare = before.state
-        self.moments = (now, before._replace(state=replace(spare, steps=-1)))
-        state = adam_step(
-            now.state, gradients, self.decay, self.model.settings.learning_rate, spare
-        )
-        for name, value in updates.items():
-            state.weights[name].copy_(value)
-        self.model.constrain(state.weights)
-        self.moments = (self._judged(now, state), now)
-
-    def _gradients(self, state: AdamState) -> tuple[Weights, Weights]:
-        leaves = {name: w.detach().requires_grad_() for name, w in state.weights.items()}
-        noise = Noise(self.seeds, state.steps)
-        losses, updates = self.model.loss(leaves, self.inputs, self.prepared, noise)
-        self.losses = losses.detach().cpu().numpy().astype(np.float64)
-        if not np.isfinite(self.losses).all():
-            self._fall_back()
-            trial = self.trials[~np.isfinite(self.losses)][0]
-            raise TrainingError(
-                f"loss of {self.model.name} is not finite in epoch {state.steps} of trial {trial}; "
-                "lower learning_rate or check the features for huge values"
-            )
-        trained = [name for name in leaves if name not in updates]
-        found = torch.autograd.grad(
-            losses, [leaves[name] for name in trained], torch.ones_like(losses)
-        )
-        return dict(zip(trained, found, strict=True)), updates
-
-    def _fall_back(self) -> None:
-        now, before = self.moments
-        if before.state.steps == now.state.steps - 1:
-            self.moments = (before, now)
-
-    def roll_back(self, steps: int) -> None:
-        now, before = self.moments
-        if now.state.steps > steps:
-            self.moments = (before, now._replace(state=replace(now.state, steps=-1)))
-
-    def _judged(self, before: _Moment, state: AdamState) -> _Moment:
-        rule = self.model.stopping
-        if rule is None or self.validation is None:
-            return _Moment(state, before.standing, None)
-        with torch.no_grad():
-            logits = self.model.forward(state.weights, self.inputs, None)
-            loss = cross_entropy(logits, self.validation).cpu().numpy().astype(np.float64)
-        standing, keep = rule.judge(before.standing, loss, accuracy(logits, self.validation))
-        best = before.best
-        if best is None or keep.all():
-            best = select_trials(state.weights, slice(None))
-        elif keep.any():
-            best = {name: tensor.clone() for name, tensor in best.items()}
-            for name, tensor in state.weights.items():
-                best[name][keep] = tensor.detach()[keep]
-        return _Moment(state, standing, best)
-
-    def weights(self) -> Weights:
-        """Return the best weights where training stops early, the latest otherwise."""
-        latest = self.moments[0]
-        return latest.state.weights if latest.best is None else latest.best
-
-    def exhausted(self) -> np.ndarray:
-        rule = self.model.stopping
-        if rule is None:
-            return np.zeros(len(self.trials), dtype=bool)
-        return rule.exhausted(self.moments[0].standing)
-
-    def select(self, chosen: np.ndarray) -> _Group:
-        """Return a group of some of the trials, with copies of their weights."""
-        latest = self.moments[0]
-        state = latest.state.select(chosen)
-        best = None if latest.best is None else select_trials(latest.best, chosen)
-        moment = _Moment(state, latest.standing.select(chosen), best)
-        group = _Group(
-            self.model,
-            self.trials[chosen],
-            self.seeds[chosen],
-            self.targets.select(chosen),
-            None if self.validation is None else self.validation.select(chosen),
-            (moment, moment._replace(state=_spare(state))),
-        )
-        group.set_inputs(Inputs(self.inputs.features, self.inputs.operator.select(chosen)))
-        return group
-
-
-def _spare(state: AdamState) -> AdamState:
-    return replace(state.select(slice(None)), steps=-1)
 
 
 class Training:
@@ -240,7 +110,7 @@ class Training:
         self._finished: dict[int, Weights] = {}
         self._groups = [
             self._group(trials, targets, held_out)
-            for trials in trial_groups(len(self.seeds), self.device)
+            for trials in trial_groups(len(self.seeds), kind.group_size, self.device)
         ]
 
     def _validation_targets(self, rows: np.ndarray, sets: NodeSets | None) -> Targets | None:
@@ -250,18 +120,18 @@ class Training:
             raise InputError(f"{self.model.name} stops early: give validation nodes, got None")
         return Targets.from_sets(rows, _node_sets(sets, len(rows), "validation"), "validation")
 
-    def _group(self, trials: np.ndarray, targets: Targets, held_out: Targets | None) -> _Group:
+    def _group(self, trials: np.ndarray, targets: Targets, held_out: Targets | None) -> TrialGroup:
         seeds = self.seeds[trials]
         weights = {n: w.to(self.device) for n, w in self.model.initial(seeds).items()}
         state = AdamState.start(weights)
-        moment = _Moment(state, Patience.start(len(trials)), None)
-        return _Group(
+        moment = Moment(state, Patience.start(len(trials)), None)
+        return TrialGroup(
             self.model,
             trials,
             seeds,
             targets.select(trials),
             None if held_out is None else held_out.select(trials),
-            (moment, moment._replace(state=_spare(state))),
+            with_spare(moment),
         )
 
     @property
@@ -322,7 +192,7 @@ class Training:
     def _one_epoch(self, pool: Any) -> None:
         groups = self._groups
         try:
-            run_all(pool, _Group.advance, groups)
+            run_all(pool, TrialGroup.advance, groups)
         except TrainingError as error:
             error.classifier = self.classifier
             raise
@@ -337,7 +207,7 @@ class Training:
         self.history = [*self.history, losses]
         self._retire(groups)
 
-    def _retire(self, groups: list[_Group]) -> None:
+    def _retire(self, groups: list[TrialGroup]) -> None:
         """Take out the trials that have run out of patience, keeping their best weights."""
         if not any(group.exhausted().any() for group in groups):
             return
