@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import learn_bipartite_graph, learn_graph
-from truegraph.learning.density import closed_form_theta
+from truegraph.learning.density import ClosedForm
 from truegraph.testing import planted_clusters
 
 
@@ -113,7 +113,7 @@ def test_the_largest_degree() -> None:
 def test_the_closed_form_is_near_on_points_without_ties() -> None:
     points = points_of("normal")
     graph = learn_graph(points, degree=10)
-    guess = closed_form_theta(graph.candidates, 10.0)
+    guess = ClosedForm(graph.candidates, 10.0).theta(10.0)
     assert guess == pytest.approx(graph.certificate.theta, rel=0.3)
 
 

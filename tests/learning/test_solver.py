@@ -1,0 +1,137 @@
+"""The solver's own interface: forms, warm starts, progress, and its linear systems."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import learn_graph
+from truegraph.learning import incomplete_cholesky, kernels, primal_dual, solver
+from truegraph.learning.solver import Solution, one_parameter_form
+from truegraph.testing import dual_bound, primal_objective
+
+
+@pytest.fixture(scope="module")
+def candidates() -> csr_array:
+    points = np.random.default_rng(71).standard_t(2.0, size=(300, 3))
+    return learn_graph(points, degree=8).candidates
+
+
+def test_the_papers_two_parameters() -> None:
+    """The paper's beta |A|_F^2 counts every pair twice: a = alpha, b = 2 beta."""
+    theta, scale = one_parameter_form(alpha=3.0, beta=0.5)
+    assert theta == pytest.approx(1.0 / math.sqrt(3.0))
+    assert scale == pytest.approx(math.sqrt(3.0))
+    assert one_parameter_form(alpha=1.0, beta=0.5) == (1.0, 1.0)
+
+
+def solution_with(primal: float, dual: float) -> Solution:
+    return Solution(
+        theta=1.0,
+        multipliers=np.ones(2),
+        primal=primal,
+        dual=dual,
+        degree=1.0,
+        tolerance=1e-6,
+        iterations=1,
+        make_weights=lambda: np.ones(2),
+    )
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "gap", "converged"),
+    [
+        (10.0, 9.0, 0.1, False),
+        (0.1, 0.05, 0.05, False),  # relative to 1 at least
+        (-10.0, -11.0, 0.1, False),
+        (10.0, 10.0 - 1e-6, 1e-7, True),
+        (10.0, 10.0 + 1e-14, 0.0, True),  # by rounding alone
+        (math.nan, 1.0, math.inf, False),
+        (1.0, math.nan, math.inf, False),
+        (math.inf, 1.0, math.inf, False),
+        (math.nan, math.nan, math.inf, False),
+    ],
+)
+def test_the_relative_gap(primal: float, dual: float, gap: float, converged: bool) -> None:
+    solution = solution_with(primal, dual)
+    assert solution.relative_gap == pytest.approx(gap, rel=1e-6)
+    assert solution.converged is converged
+
+
+@pytest.mark.parametrize("solve", [solver.solve, primal_dual.solve])
+def test_the_solution_certifies_itself(solve: object, candidates: csr_array) -> None:
+    solution = solve(candidates, 2.0, tol=1e-4, max_iter=5000)
+    graph = csr_array(
+        (solution.weights, candidates.indices, candidates.indptr), shape=candidates.shape
+    )
+    assert solution.primal == pytest.approx(primal_objective(graph, candidates, 2.0), rel=1e-9)
+    bound = dual_bound(solution.multipliers, candidates, 2.0)
+    assert solution.dual == pytest.approx(bound, rel=1e-9)
+    assert solution.degree == np.count_nonzero(solution.weights) / 300
+
+
+def test_a_solution_is_its_own_best_start(candidates: csr_array) -> None:
+    cold = solver.solve(candidates, 3.0, tol=1e-10)
+    warm = solver.solve(candidates, 3.0, tol=1e-10, start=cold)
+    assert warm.iterations <= 1
+    near = solver.solve(candidates, 3.1, tol=1e-10, start=cold)
+    from_nothing = solver.solve(candidates, 3.1, tol=1e-10)
+    assert near.primal == pytest.approx(from_nothing.primal, rel=1e-9)
+    assert near.iterations < from_nothing.iterations
+
+
+@pytest.mark.parametrize("solve", [solver.solve, primal_dual.solve])
+def test_every_step_is_reported(solve: object, candidates: csr_array) -> None:
+    seen: list[tuple[int, float]] = []
+    solution = solve(
+        candidates, 2.0, tol=1e-3, max_iter=3000, on_step=lambda i, gap: seen.append((i, gap))
+    )
+    numbers = [number for number, _ in seen]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == solution.iterations
+    assert seen[-1][1] < seen[0][1]
+
+
+def stiff_system(seed: int, nodes: int = 200) -> tuple[np.ndarray, tuple, np.ndarray]:
+    """A system as the Hessian has: Lam S S' Lam / 2 plus the identity, lam over six decades."""
+    rng = np.random.default_rng(seed)
+    pattern = np.triu(rng.random((nodes, nodes)) < 0.05, 1).astype(float)
+    pattern += np.diag(np.ones(nodes - 1), 1)
+    pattern = ((pattern + pattern.T) > 0).astype(float)
+    lam = 10.0 ** rng.uniform(-3, 3, size=nodes)
+    signless = pattern + np.diag(pattern.sum(axis=1))
+    matrix = np.eye(nodes) + 0.5 * lam[:, None] * signless * lam
+    off = csr_array(matrix - np.diag(np.diag(matrix)))
+    parts = (off.indptr.astype(np.int64), off.indices, off.data, np.diag(matrix).copy())
+    return matrix, parts, lam
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_conjugate_gradients_solve_their_systems(seed: int) -> None:
+    matrix, parts, lam = stiff_system(seed)
+    right = lam * np.random.default_rng(seed).normal(size=lam.size)
+    wanted = np.linalg.solve(matrix, right)
+    plain, stiff = np.empty(lam.size), np.empty(lam.size)
+    many = kernels.conjugate_gradients(*parts, right, 1e-12, 20_000, plain)
+    order = np.argsort(-lam, kind="stable")
+    few = incomplete_cholesky.conjugate_gradients(*parts, right, order, 1e-12, 20_000, stiff)
+    error = np.sqrt((wanted - plain) @ matrix @ (wanted - plain))
+    size = np.sqrt(wanted @ matrix @ wanted)
+    assert error < 1e-6 * size
+    error = np.sqrt((wanted - stiff) @ matrix @ (wanted - stiff))
+    assert error < 1e-6 * size
+    assert few < many
+
+
+def test_conjugate_gradients_stop_at_their_limit() -> None:
+    _, parts, lam = stiff_system(9)
+    out = np.empty(lam.size)
+    assert kernels.conjugate_gradients(*parts, lam, 1e-15, 3, out) == 3
+    order = np.argsort(-lam, kind="stable")
+    assert incomplete_cholesky.conjugate_gradients(*parts, lam, order, 1e-15, 2, out) <= 2
+    np.testing.assert_array_equal(
+        [kernels.conjugate_gradients(*parts, 0.0 * lam, 1e-6, 50, out), *out], 0.0
+    )
