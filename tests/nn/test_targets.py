@@ -67,7 +67,13 @@ def test_accuracy_and_softmax() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "message"), [([], "trial 0 is empty"), ([1, 3], "node 3, whose label is unknown")]
+    ("chosen", "message"),
+    [
+        ([], "trial 0 is empty"),
+        ([1, 3], "node 3, whose label is unknown"),
+        ([1, 4], "node 4; nodes are 0 to 3"),
+        ([-1, 1], "node -1; nodes are 0 to 3"),
+    ],
 )
 def test_sets_that_cannot_be_used_are_named(chosen: list[int], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -278,6 +278,9 @@ def test_wrong_arguments_are_named(problem, stopping_gcn) -> None:
         (("gcn", features, graph.toarray(), labels, train[0]), {}, "got ndarray"),
         (("gcn", features.toarray()[0], graph, labels, train[0]), {}, r"shape \(N, F\)"),
         ((stopping_gcn, features, graph, labels, train[0]), {}, "give validation nodes"),
+        (("gcn", features, graph, labels * 1.0, train[0]), {}, "got float64"),
+        (("gcn", features, graph, labels, train[0]), {"classes": 2}, "has the label 2"),
+        (("mlp", features, graph, labels, train[0]), {"settings": SHORT}, "got GCNSettings"),
     ]
     for arguments, options, message in cases:
         with pytest.raises(InputError, match=message):

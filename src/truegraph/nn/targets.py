@@ -46,16 +46,9 @@ class Targets:
             What the sets are called in an error message.
         """
         nodes = [np.asarray(chosen, dtype=np.int64).ravel() for chosen in sets]
+        for trial, (row, chosen) in enumerate(zip(labels, nodes, strict=True)):
+            _check_set(row, chosen, f"{name} set of trial {trial}")
         classes = [row[chosen] for row, chosen in zip(labels, nodes, strict=True)]
-        for trial, (chosen, known) in enumerate(zip(nodes, classes, strict=True)):
-            if chosen.size == 0:
-                raise InputError(f"{name} set of trial {trial} is empty; give at least one node")
-            if known.min() < 0:
-                where = chosen[known < 0][0]
-                raise InputError(
-                    f"{name} set of trial {trial} holds node {where}, whose label is unknown (-1); "
-                    "leave it out of the set or give its label"
-                )
         sizes = np.array([chosen.size for chosen in nodes])
         weights = np.repeat(1.0 / sizes, sizes).astype(np.float32)
         offsets = np.concatenate([[0], np.cumsum(sizes)])
@@ -93,6 +86,20 @@ class Targets:
         member = np.zeros((self.trials, count), dtype=bool)
         member[trial, self.nodes] = True
         return one_hot, member
+
+
+def _check_set(labels: np.ndarray, nodes: np.ndarray, name: str) -> None:
+    if nodes.size == 0:
+        raise InputError(f"{name} is empty; give at least one node")
+    outside = nodes[(nodes < 0) | (nodes >= len(labels))]
+    if outside.size:
+        raise InputError(f"{name} holds node {outside[0]}; nodes are 0 to {len(labels) - 1}")
+    unknown = nodes[labels[nodes] < 0]
+    if unknown.size:
+        raise InputError(
+            f"{name} holds node {unknown[0]}, whose label is unknown (-1); "
+            "leave it out of the set or give its label"
+        )
 
 
 def cross_entropy(logits: torch.Tensor, targets: Targets) -> torch.Tensor:

@@ -35,7 +35,7 @@ import torch
 
 from truegraph.errors import InputError
 from truegraph.nn.groups import Moment, TrainingError, TrialGroup, with_spare
-from truegraph.nn.model import Inputs, Settings
+from truegraph.nn.model import Classifier, Inputs, Settings
 from truegraph.nn.optimiser import AdamState, Weights, select_trials
 from truegraph.nn.registry import find_classifier
 from truegraph.nn.stopping import Patience
@@ -102,9 +102,15 @@ class Training:
         rows = _label_rows(labels, len(self.seeds), self.features.shape[0])
         targets = Targets.from_sets(rows, _node_sets(train, len(self.seeds), "train"), "train")
         classes = int(targets.classes.max()) + 1 if classes is None else classes
-        chosen = kind.settings_type() if settings is None else settings
+        chosen = _checked_settings(kind, settings)
         self.model = kind(chosen, self.features.shape[1], classes)
         held_out = self._validation_targets(rows, validation)
+        for name, part in (("train", targets), ("validation", held_out)):
+            if part is not None and part.classes.max() >= classes:
+                raise InputError(
+                    f"classes is {classes}, but a {name} node has the label {part.classes.max()}; "
+                    "number the classes from 0 and give classes their number"
+                )
         self.history: list[np.ndarray] = []
         self._inputs: Inputs | None = None
         self._finished: dict[int, Weights] = {}
@@ -281,6 +287,17 @@ def train_classifier(
     return training.run(graphs, progress=progress, on_epoch=on_epoch)
 
 
+def _checked_settings(kind: type[Classifier], settings: Settings | None) -> Settings:
+    if settings is None:
+        return kind.settings_type()
+    if not isinstance(settings, kind.settings_type):
+        raise InputError(
+            f"settings of {kind.name} must be {kind.settings_type.__name__}, "
+            f"got {type(settings).__name__}"
+        )
+    return settings
+
+
 def _checked_seeds(seeds: Sequence[int]) -> np.ndarray:
     values = [int(seed) for seed in seeds]
     if not values or min(values) < 0:
@@ -294,6 +311,8 @@ def _label_rows(labels: np.ndarray, trials: int, nodes: int) -> np.ndarray:
         raise InputError(
             f"labels must have shape ({nodes},) or ({trials}, {nodes}), got {rows.shape}"
         )
+    if rows.dtype.kind not in "iu":
+        raise InputError(f"labels must be integers, -1 where unknown; got {rows.dtype}")
     return np.broadcast_to(rows, (trials, nodes))
 
 
