@@ -17,6 +17,8 @@ _PUBLIC = {
     "LearnedGraph": "truegraph.learning",
     "learn_graph": "truegraph.learning",
     "learn_bipartite_graph": "truegraph.learning",
+    "BayesianNodeClassifier": "truegraph.tasks",
+    "NodeClassifier": "truegraph.tasks",
     "TruegraphError": "truegraph.errors",
     "InputError": "truegraph.errors",
     "DataError": "truegraph.errors",

@@ -208,5 +208,34 @@ def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> sparse.c
     return matrix
 
 
+def write_safetensors(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write named arrays to a safetensors file, atomically."""
+    from safetensors.numpy import save_file  # needed for trained weights only
+
+    contents = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    with atomic_write(path) as temporary:
+        save_file(contents, temporary)
+
+
+def read_safetensors(path: PathLike) -> dict[str, NDArray[Any]]:
+    """Read every array of a safetensors file; nothing in the file is executed.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    try:
+        arrays: dict[str, NDArray[Any]] = load_file(existing_file(path))
+    except (SafetensorError, ValueError, KeyError) as error:
+        raise InputError(
+            f"{path}: damaged or not a safetensors file ({error}). Copy or write it again."
+        ) from error
+    return arrays
+
+
 def _signed(indices: NDArray[Any]) -> NDArray[Any]:
     return indices.astype(np.int64 if indices.dtype.itemsize > 4 else np.int32, copy=False)

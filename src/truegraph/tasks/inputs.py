@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array, issparse
+from scipy.sparse import csr_array, eye_array, issparse, vstack
 
 from truegraph.data.graphs import adjacency_from_edges, as_adjacency
 from truegraph.errors import InputError
@@ -71,14 +71,15 @@ def complete_inputs(features: Any, graph: Any, n_nodes: int) -> NodeInputs:
     if features is None and graph is None:
         raise InputError("neither features nor a graph are given. Give at least one of them.")
     notes = []
+    rows = None if features is None else check_features(features, n_nodes)
     links = None if graph is None else as_adjacency(graph, n_nodes)
-    if features is None:
+    if rows is None:
         assert links is not None
         features_from = "identity" if n_nodes <= LARGEST_IDENTITY else "degree"
         raw = eye_array(n_nodes, format="csr") if features_from == "identity" else degrees(links)
         notes.append(f"no features given: {features_from} features are used")
     else:
-        features_from, raw = "given", check_features(features, n_nodes)
+        features_from, raw = "given", rows
     if links is None:
         links, metric = neighbour_graph(raw)
         notes.append(
@@ -144,7 +145,8 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
     nodes = features.shape[0]
     if nodes < 2:
         raise InputError(f"{nodes} node has no neighbours. Give at least two nodes, or a graph.")
-    distance, metric = _distance(features)
+    by_angle = _mostly_zero(features)
+    distance = _distance(features, by_angle)
     found, _ = all_neighbours(
         distance.queries,
         distance.base,
@@ -155,7 +157,8 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
         progress=Progress(),
     )
     sources = np.repeat(np.arange(nodes), found.shape[1])
-    return adjacency_from_edges(sources, found.ravel(), None, nodes), metric
+    graph = adjacency_from_edges(sources, found.ravel(), None, nodes)
+    return graph, "cosine" if by_angle else "Euclidean"
 
 
 def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> NDArray[np.int64]:
@@ -164,12 +167,11 @@ def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> 
     New nodes are numbered after the fitted ones.
     """
     fitted = features.shape[0]
-    cosine = _distance(features)[1] == "cosine"
-    make = CosineDistance if cosine else EmbeddingDistance
-    old, fresh = make(_denser(features)), make(_denser(new))
+    everyone = csr_array(vstack([features, new], format="csr"))
+    distance = _distance(everyone, _mostly_zero(features))
     found, _ = all_neighbours(
-        fresh.queries,
-        old.base,
+        distance.queries[fitted:],
+        distance.base[:fitted],
         min(k, fitted),
         engine="exact",
         same=False,
@@ -180,13 +182,10 @@ def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> 
     return np.column_stack([sources, found.ravel()]).astype(np.int64)
 
 
-def _distance(features: csr_array) -> tuple[CosineDistance | EmbeddingDistance, str]:
-    if 2 * features.nnz < features.shape[0] * features.shape[1]:
-        return CosineDistance(features), "cosine"
-    return EmbeddingDistance(_denser(features)), "Euclidean"
+def _mostly_zero(features: csr_array) -> bool:
+    return bool(2 * features.nnz < features.shape[0] * features.shape[1])
 
 
-def _denser(features: csr_array) -> Any:
-    """Return mostly non-zero features as an array, which is searched faster and more exactly."""
-    mostly_zero = 2 * features.nnz < features.shape[0] * features.shape[1]
-    return features if mostly_zero else features.toarray()
+def _distance(features: csr_array, by_angle: bool) -> CosineDistance | EmbeddingDistance:
+    # An array is searched faster and more exactly than a sparse matrix without zeros.
+    return CosineDistance(features) if by_angle else EmbeddingDistance(features.toarray())

@@ -224,14 +224,24 @@ class LabelPropagation(Method):
 
     def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
         """Propagate the training labels of each trial."""
+        graph, classes = problem.inputs.graph, problem.classes
         with run.stage("label-propagation"):
             rows = [
-                propagate_labels(
-                    problem.inputs.graph, labels, train, problem.classes, **vars(options)
-                )
+                self.spread(graph, labels, train, classes, options)
                 for labels, train in zip(problem.labels, problem.train, strict=True)
             ]
         return Outcome(np.stack(rows))
+
+    def spread(
+        self,
+        graph: csr_array,
+        labels: NDArray[np.int64],
+        train: NDArray[np.int64],
+        classes: int,
+        options: PropagationOptions,
+    ) -> NDArray[np.float32]:
+        """Return class probabilities (N, C) of one trial, on the given graph."""
+        return propagate_labels(graph, labels, train, classes, alpha=options.alpha)
 
 
 def feature_neighbours(inputs: NodeInputs) -> csr_array:

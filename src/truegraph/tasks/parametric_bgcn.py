@@ -18,6 +18,7 @@ from scipy.sparse import csr_array
 from truegraph.errors import InputError
 from truegraph.nn.gcn import GCNSettings
 from truegraph.nn.mmsbm import AssortativeMMSBM
+from truegraph.nn.threads import run_all, worker_threads
 from truegraph.nn.trained import TrainedClassifier
 from truegraph.nn.training import Training
 from truegraph.progress import Progress
@@ -152,8 +153,14 @@ class DrawnGraphs:
         if not is_first and epoch % self._options.refresh_every:
             return
         predicted = classifier.predict_proba(self._observed)
-        for trial, (model, probabilities) in enumerate(zip(self._models, predicted, strict=True)):
+        self._progress.update(0, None, "fitting block models")
+
+        def fit(trial: int) -> None:
             if is_first:
-                self._progress.update(trial, len(self._models), "block models")
-                model.fit_random(self._options.start_iterations)
-            model.fit_from_probabilities(probabilities, self._options.fit_iterations)
+                self._models[trial].fit_random(self._options.start_iterations)
+            self._models[trial].fit_from_probabilities(
+                predicted[trial], self._options.fit_iterations
+            )
+
+        with worker_threads(len(predicted)) as pool:
+            run_all(pool, fit, range(len(predicted)))

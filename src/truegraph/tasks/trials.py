@@ -29,7 +29,7 @@ from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.nn.registry import CLASSIFIERS
 from truegraph.progress import Progress
 from truegraph.tasks.bgcn import BGCN
-from truegraph.tasks.inputs import complete_inputs
+from truegraph.tasks.inputs import NodeInputs, complete_inputs
 from truegraph.tasks.methods import (
     LabelPropagation,
     Method,
@@ -153,10 +153,27 @@ def run_trials(
     TrialResults
     """
     began = time.perf_counter()
+    find_method(model)
+    inputs = complete_inputs(features, graph, len(labels))
+    run = Run(device, cache, progress or Progress(), keep_graphs, keep_weights)
+    results = run_on_inputs(model, inputs, labels, splits, seeds, options, classes, run)
+    results.seconds["total"] = time.perf_counter() - began
+    return results
+
+
+def run_on_inputs(
+    model: str,
+    inputs: NodeInputs,
+    labels: Any,
+    splits: Sequence[NodeSplit],
+    seeds: Sequence[int],
+    options: Any,
+    classes: int | None,
+    run: Run,
+) -> TrialResults:
+    """Do what `run_trials` does, with features and graph that were completed before."""
     method = find_method(model)
     chosen = method.options(options)
-    run = Run(device, cache, progress or Progress(), keep_graphs, keep_weights)
-    inputs = complete_inputs(features, graph, len(labels))
     problem = open_problem(
         inputs,
         labels,
@@ -169,7 +186,6 @@ def run_trials(
         run.note(note)
     chunks = problem.chunks(method.trials_at_once(problem, chosen))
     outcomes = [method.run(chunk, chosen, run) for chunk in chunks]
-    run.seconds["total"] = time.perf_counter() - began
     return _joined(model, outcomes, run)
 
 

@@ -1,0 +1,229 @@
+"""Fitted node classifiers on disk: JSON, npz and safetensors in one folder.
+
+Nothing in the folder is ever executed. The JSON file is written last and knows the checksums of
+the others, so that damage and mixtures of two saves are noticed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from truegraph.data.storage import (
+    PathLike,
+    csr_from_arrays,
+    csr_to_arrays,
+    existing_file,
+    read_json,
+    read_npz,
+    read_safetensors,
+    write_json,
+    write_npz,
+    write_safetensors,
+)
+from truegraph.errors import InputError
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.graphs import normalise_features
+from truegraph.nn.registry import find_classifier
+from truegraph.nn.trained import restore_classifier
+from truegraph.tasks.inputs import NodeInputs
+from truegraph.tasks.posterior import WeightSamples
+
+if TYPE_CHECKING:
+    from truegraph.tasks.classification import _NodeEstimator
+
+_FORMAT = "truegraph node classifier"
+_VERSION = 1
+_DOCUMENT, _ARRAYS, _WEIGHTS, _GRAPH = (
+    "classifier.json",
+    "arrays.npz",
+    "weights.safetensors",
+    "learned_graph.npz",
+)
+_INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
+
+Estimator = TypeVar("Estimator", bound="_NodeEstimator")
+
+
+def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
+    """Write a fitted classifier."""
+    place = Path(folder)
+    arrays: dict[str, NDArray[Any]] = {}
+    params = estimator.get_params(deep=False)
+    params["random_state"] = estimator.seed_
+    params["cache"] = None if params["cache"] is None else str(params["cache"])
+    document = {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "estimator": type(estimator).__name__,
+        "params": _packed(params, "params", arrays),
+        "seed": estimator.seed_,
+        "notes": list(estimator.notes_),
+        "seconds": estimator.seconds_,
+        "inputs": {name: getattr(estimator._inputs, name) for name in _INPUT_FIELDS},
+        "input_notes": list(estimator._inputs.notes),
+        "weights": _describe_weights(estimator._weights),
+    }
+    arrays |= _fitted_arrays(estimator)
+    write_npz(place / _ARRAYS, arrays)
+    files = [_ARRAYS]
+    if estimator._weights is not None:
+        tensors = estimator._weights.classifier.state_dict()
+        write_safetensors(place / _WEIGHTS, {k: t.numpy() for k, t in tensors.items()})
+        files.append(_WEIGHTS)
+    if estimator.learned_graph_ is not None:
+        estimator.learned_graph_.save(place / _GRAPH)
+        files.append(_GRAPH)
+    document["files"] = {name: _checksum(place / name) for name in files}
+    write_json(place / _DOCUMENT, document)
+
+
+def _fitted_arrays(estimator: _NodeEstimator) -> dict[str, NDArray[Any]]:
+    arrays = {
+        "classes": estimator.classes_,
+        "probabilities": estimator._probabilities,
+        "labels": estimator._labels,
+        "train": estimator._train,
+        **csr_to_arrays(estimator._inputs.raw, "features"),
+        **csr_to_arrays(estimator._inputs.graph, "graph"),
+    }
+    if estimator._expected_entropy is not None:
+        arrays["expected_entropy"] = estimator._expected_entropy
+    return arrays
+
+
+def _describe_weights(weights: WeightSamples | None) -> dict[str, Any] | None:
+    if weights is None:
+        return None
+    classifier = weights.classifier
+    return {
+        "model": classifier.model.name,
+        "settings": asdict(classifier.model.settings),
+        "seeds": [int(seed) for seed in classifier.seeds],
+        "rule": weights.rule,
+        "samples": weights.samples,
+    }
+
+
+def _packed(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return a value as JSON; arrays in it are set aside under their names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {key: getattr(value, key) for key in value.__dataclass_fields__}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, list | tuple):
+        return [_packed(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+    if hasattr(value, "items"):
+        return {str(key): _packed(item, f"{name}.{key}", arrays) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(f"{name} has type {type(value).__name__}, which cannot be saved.")
+
+
+def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple(_unpacked(item, arrays) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"array"}:
+        return arrays[value["array"]]
+    return {key: _unpacked(item, arrays) for key, item in value.items()}
+
+
+def load_estimator(kind: type[Estimator], folder: PathLike) -> Estimator:
+    """Read a fitted classifier of a class."""
+    place = Path(folder)
+    document = _checked_document(place, kind.__name__)
+    try:
+        return _restored(kind, document, place)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"{folder}: damaged, or saved by another version ({error}). Save the classifier again."
+        ) from error
+
+
+def _checked_document(place: Path, kind: str) -> dict[str, Any]:
+    """Return the JSON document after checking what it is and that its files are undamaged."""
+    if not (place / _DOCUMENT).is_file():
+        raise InputError(
+            f"{place}: not a saved classifier: there is no {_DOCUMENT}. Give the folder of a save."
+        )
+    document = read_json(place / _DOCUMENT)
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise InputError(f"{place / _DOCUMENT}: not a saved classifier. Give the folder of a save.")
+    if document.get("version") != _VERSION:
+        raise InputError(
+            f"{place}: saved in version {document.get('version')!r} of the format, but this is "
+            f"version {_VERSION}. Load it with the truegraph that saved it."
+        )
+    if document.get("estimator") != kind:
+        raise InputError(
+            f"{place}: holds a {document.get('estimator')}, not a {kind}. "
+            f"Use {document.get('estimator')}.load."
+        )
+    files = document.get("files")
+    for name, checksum in (files if isinstance(files, dict) else {_ARRAYS: None}).items():
+        if name not in (_ARRAYS, _WEIGHTS, _GRAPH):
+            raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
+        if _checksum(place / name) != checksum:
+            raise InputError(
+                f"{place / name}: damaged, or from another save: its checksum is not the one in "
+                f"{_DOCUMENT}. Copy the folder or save the classifier again."
+            )
+    return document
+
+
+def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
+    arrays = read_npz(place / _ARRAYS)
+    estimator = kind(**_unpacked(document["params"], arrays))
+    raw = csr_from_arrays(arrays, "features")
+    estimator._inputs = NodeInputs(
+        raw=raw,
+        features=normalise_features(raw, by=document["inputs"]["normalised_by"]),
+        graph=csr_from_arrays(arrays, "graph"),
+        notes=tuple(document["input_notes"]),
+        **{name: str(document["inputs"][name]) for name in _INPUT_FIELDS},
+    )
+    estimator.classes_ = arrays["classes"]
+    estimator.seed_ = int(document["seed"])
+    estimator.notes_ = tuple(document["notes"])
+    estimator.seconds_ = dict(document["seconds"])
+    estimator._probabilities = arrays["probabilities"]
+    estimator._expected_entropy = arrays.get("expected_entropy")
+    estimator._labels, estimator._train = arrays["labels"], arrays["train"]
+    estimator._weights = _restored_weights(document["weights"], estimator, place)
+    has_graph = _GRAPH in document["files"]
+    estimator.learned_graph_ = LearnedGraph.load(place / _GRAPH) if has_graph else None
+    return estimator
+
+
+def _restored_weights(
+    described: dict[str, Any] | None, estimator: _NodeEstimator, place: Path
+) -> WeightSamples | None:
+    if described is None:
+        return None
+    tensors = read_safetensors(place / _WEIGHTS)
+    settings = find_classifier(described["model"]).settings_type
+    classifier = restore_classifier(
+        described["model"],
+        {name: torch.from_numpy(tensor) for name, tensor in tensors.items()},
+        settings(**_unpacked(described["settings"], {})),
+        described["seeds"],
+        estimator._inputs.features,
+        estimator._inputs.graph,
+        len(estimator.classes_),
+    )
+    return WeightSamples(classifier, described["rule"], int(described["samples"]))
+
+
+def _checksum(path: Path) -> str:
+    return hashlib.sha256(existing_file(path).read_bytes()).hexdigest()
