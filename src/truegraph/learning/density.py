@@ -8,7 +8,6 @@ degree in log theta then meets the wanted degree.
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -21,53 +20,51 @@ from truegraph.learning.solver import Solution
 
 _compiled = njit(parallel=True, cache=True, nogil=True)
 _MAX_SOLVES = 40
-_CLOSE = 5e-3  # relative error of the degree that ends the search
-_ROUGH_TOLERANCE = 1e-4
+_CLOSE = 9e-3  # relative error of the degree that ends the search
+_ROUGH_TOLERANCE = 1e-2
+_SAMPLE = 20_000  # nodes that the first guess looks at
 
 
 @_compiled
-def _log_bounds(indptr: Any, distance: Any, k: int, out: Any) -> None:
-    """Fill out (N,) with log u(k) of each node; inf for ties, nan for too few candidates."""
-    for i in prange(indptr.size - 1):
-        row = np.sort(distance[indptr[i] : indptr[i + 1]])
-        if row.size < k:
-            out[i] = np.nan
-            continue
-        total = 0.0
-        for j in range(k - 1):
-            total += row[k - 1] - row[j]
-        bracket = row[k - 1] * total
-        out[i] = -0.5 * math.log(bracket) if bracket > 0.0 else np.inf
+def _log_bounds(indptr: Any, distance: Any, nodes: Any, most: int, out: Any) -> None:
+    """Fill out (nodes, most) with log u(k), k = 1 .. most; not finite for ties or a short list."""
+    for row in prange(nodes.size):
+        z = np.sort(distance[indptr[nodes[row]] : indptr[nodes[row] + 1]])
+        before = 0.0
+        for k in range(1, most + 1):
+            out[row, k - 1] = np.inf
+            if k <= z.size:
+                bracket = z[k - 1] * ((k - 1) * z[k - 1] - before)
+                # Below this the bracket is rounding, not distance.
+                if bracket > 1e-12 * k * z[k - 1] * z[k - 1]:
+                    out[row, k - 1] = -0.5 * math.log(bracket)
+                before += z[k - 1]
 
 
-def _mean_log_bound(candidates: csr_array, k: int) -> float:
-    out = np.empty(candidates.shape[0])
-    _log_bounds(candidates.indptr, candidates.data, k, out)
-    finite = out[np.isfinite(out)]
-    return float(finite.mean()) if finite.size else math.nan
-
-
-def closed_form_theta(candidates: csr_array, degree: float) -> float:
-    """Return the theta at which the nodes alone would have about `degree` edges each.
+class ClosedForm:
+    """Theta as a function of the degree, were every node alone.
 
     Nodes whose nearest distances are all equal have no finite bound and are left out.
     """
-    below = max(1, math.floor(degree))
-    bounds = [_mean_log_bound(candidates, k) for k in (below, below + 1, below + 2)]
-    centres = [0.5 * (upper + lower) for upper, lower in itertools.pairwise(bounds)]
-    known = [value for value in (*centres, *bounds[::-1]) if math.isfinite(value)]
-    if not known:  # every distance is equal: the scale is all there is to know
-        typical = float(np.median(candidates.data))
-        return 1.0 / (degree * typical) if typical > 0.0 else 1.0
-    if not (math.isfinite(centres[0]) and math.isfinite(centres[1])):
-        return math.exp(known[0])
-    share = degree - below
-    return math.exp((1.0 - share) * centres[0] + share * centres[1])
 
+    def __init__(self, candidates: csr_array, degree: float) -> None:
+        nodes = np.arange(0, candidates.shape[0], max(1, candidates.shape[0] // _SAMPLE))
+        bounds = np.empty((nodes.size, 2 * math.ceil(degree) + 3))
+        _log_bounds(candidates.indptr, candidates.data, nodes, bounds.shape[1], bounds)
+        finite = np.isfinite(bounds)
+        counts = finite.sum(axis=0)
+        sums = np.where(finite, bounds, 0.0).sum(axis=0)
+        known = np.flatnonzero(counts)
+        # log u(k) is the border between k - 1 and k edges: it belongs to k - 1/2.
+        self._degrees = known + 0.5
+        self._log_theta = sums[known] / counts[known]
+        self._typical = float(np.median(candidates.data[:100_000]))
 
-def mean_degree(solution: Solution) -> float:
-    """Average number of edges per node of the learned graph."""
-    return float(np.count_nonzero(solution.weights)) / solution.multipliers.size
+    def theta(self, degree: float) -> float:
+        """Return the theta at which the nodes alone would have about `degree` edges each."""
+        if self._degrees.size == 0:  # all distances are equal: the scale is all there is to know
+            return 1.0 / (degree * self._typical) if self._typical > 0.0 else 1.0
+        return math.exp(float(np.interp(degree, self._degrees, self._log_theta)))
 
 
 def match_degree(
@@ -87,13 +84,14 @@ def match_degree(
         Where to begin, from a neighbouring problem.
     """
     assert degree is not None
-    theta = closed_form_theta(candidates, degree) if start is None else start.theta
-    search = _DegreeSearch(candidates, degree)
+    closed_form = ClosedForm(candidates, degree)
+    theta = closed_form.theta(degree) if start is None else start.theta
+    search = _DegreeSearch(closed_form, degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
     best, least = start, math.inf
     for _ in range(_MAX_SOLVES):
         start = solve(theta, tol=accuracy, start=start)
-        error = search.record(theta, mean_degree(start))
+        error = search.record(theta, start.degree)
         close = error <= _CLOSE or search.exhausted
         if close and accuracy > tol:
             # The rough solve was close: from here on every solve is accurate.
@@ -111,8 +109,8 @@ def match_degree(
 class _DegreeSearch:
     """Secant in (log theta, log degree), kept inside a bracket."""
 
-    def __init__(self, candidates: csr_array, degree: float) -> None:
-        self._candidates = candidates
+    def __init__(self, closed_form: ClosedForm, degree: float) -> None:
+        self._closed_form = closed_form
         self._wanted = degree
         self.forget()
 
@@ -154,13 +152,8 @@ class _DegreeSearch:
         if len(self._points) == 1:
             # No slope yet: the closed form knows how theta goes with the degree.
             reached = self._wanted * math.exp(error)
-            if reached >= 1.0:
-                ratio = closed_form_theta(self._candidates, self._wanted) / closed_form_theta(
-                    self._candidates, reached
-                )
-                if ratio > 0.0 and (ratio - 1.0) * error > 0.0:
-                    return at + math.log(ratio)
-            return at + error
+            ratio = self._closed_form.theta(self._wanted) / self._closed_form.theta(reached)
+            return at + (math.log(ratio) if (ratio - 1.0) * error > 0.0 else error)
         before, error_before = self._points[-2]
         if error == error_before:
             return at + math.copysign(0.1, error)

@@ -6,7 +6,7 @@ the nodes by falling lam, and keeping only the entries of the matrix that matter
 solves the stiff outer part of the graph nearly exactly. It is sequential, so it is kept for the
 problems that need it.
 
-A matrix is given as in `kernels.hessian`: off-diagonal CSR (both directions) and diagonal.
+A matrix is given as `kernels.evaluate` fills it: off-diagonal rows (both directions) and diagonal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,13 @@ _compiled = njit(cache=True, nogil=True)
 
 @_compiled
 def _lower_pattern(
-    row_start: Any, columns: Any, values: Any, diagonal: Any, order: Any, rank: Any
+    row_start: Any,
+    active: Any,
+    columns: Any,
+    values: Any,
+    diagonal: Any,
+    order: Any,
+    rank: Any,
 ) -> Any:
     """Return the kept entries below the diagonal, in elimination order, as sorted CSR."""
     nodes = diagonal.size
@@ -31,7 +37,7 @@ def _lower_pattern(
     for r in range(nodes):
         i = order[r]
         kept = 0
-        for e in range(row_start[i], row_start[i + 1]):
+        for e in range(row_start[i], row_start[i] + active[i]):
             j = columns[e]
             large = values[e] * values[e] > _DROP * diagonal[i] * diagonal[j]
             kept += large and rank[j] < r
@@ -41,7 +47,7 @@ def _lower_pattern(
     for r in range(nodes):
         i = order[r]
         at = start[r]
-        for e in range(row_start[i], row_start[i + 1]):
+        for e in range(row_start[i], row_start[i] + active[i]):
             j = columns[e]
             if rank[j] < r and values[e] * values[e] > _DROP * diagonal[i] * diagonal[j]:
                 lower[at] = rank[j]
@@ -99,6 +105,7 @@ def _apply(
 @_compiled
 def conjugate_gradients(
     row_start: Any,
+    active: Any,
     columns: Any,
     values: Any,
     diagonal: Any,
@@ -118,7 +125,9 @@ def conjugate_gradients(
     nodes = right.size
     rank = np.empty(nodes, dtype=np.int64)
     rank[order] = np.arange(nodes)
-    start, lower, entries = _lower_pattern(row_start, columns, values, diagonal, order, rank)
+    start, lower, entries = _lower_pattern(
+        row_start, active, columns, values, diagonal, order, rank
+    )
     pivots = _factorise(start, lower, entries, diagonal, order)
     residual = right.copy()
     conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
@@ -131,7 +140,7 @@ def conjugate_gradients(
     while steps < max_iter and rho > target and rho > 0.0:
         for i in range(nodes):
             value = diagonal[i] * direction[i]
-            for e in range(row_start[i], row_start[i + 1]):
+            for e in range(row_start[i], row_start[i] + active[i]):
                 value += values[e] * direction[columns[e]]
             product[i] = value
         step = rho / (direction * product).sum()

@@ -34,14 +34,12 @@ def _slack(lam: Any, i: int, j: int, scaled_distance: float) -> float:
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _weight(slack: float, smoothing: float) -> float:
-    """Edge weight w of a slack x: max(0, x), or its smooth version."""
-    if smoothing == 0.0:
-        return max(0.0, slack)
+def _smooth_weight(slack: float, smoothing: float) -> float:
+    """(x + sqrt(x^2 + 4 m)) / 2, the smooth version of max(0, x), without cancellation."""
     root = math.sqrt(slack * slack + 4.0 * smoothing)
     if slack >= 0.0:
         return 0.5 * (slack + root)
-    return 2.0 * smoothing / (root - slack)  # the same number without cancellation
+    return 2.0 * smoothing / (root - slack)
 
 
 @_compiled
@@ -54,76 +52,60 @@ def evaluate(
     smoothing: float,
     degree: Any,
     potential: Any,
+    diagonal: Any,
     active: Any,
+    columns: Any,
+    values: Any,
 ) -> None:
-    """Fill degree (N,), potential (N,) and active (N,) for the node multipliers lam (N, 2).
+    """Evaluate the dual and its model Hessian for the node multipliers lam (N, 2), in one pass.
 
-    potential_i is half the sum over i's pairs of w^2 (plus 2 m log w when smoothed), so that its
-    sum over the nodes counts each pair once; active_i counts the pairs with curvature.
+    Fills degree (N,) and potential (N,), half the sum over a node's pairs of w^2 (plus 2 m log w
+    when smoothed), so that the sum over the nodes counts each pair once. The Hessian for relative
+    changes of lam is diag(max(lam d, 1)) + 1/2 Lam S diag(w') S' Lam, where w' is 0 or 1 without
+    smoothing: diagonal (N,) is its diagonal; row i of the rest is columns and values (entries,)
+    from indptr[i] to indptr[i] + active[i].
     """
     for i in prange(lam.shape[0]):
         total = 0.0
         energy = 0.0
-        count = 0
-        for e in range(indptr[i], indptr[i + 1]):
-            slack = _slack(lam, i, indices[e], theta * distance[e])
-            if smoothing == 0.0:
-                if slack > 0.0:
-                    total += slack
-                    energy += slack * slack
-                    count += 1
-            else:
-                w = _weight(slack, smoothing)
+        curvature = 0.0
+        at = indptr[i]
+        half = 0.5 * lam[i, 0]
+        # No branch on the sign of the slack: it is as good as random, and a wrong guess of the
+        # processor costs more than the arithmetic. Places written too early are overwritten.
+        if smoothing == 0.0:
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                slack = _slack(lam, i, j, theta * distance[e])
+                w = max(0.0, slack)
+                total += w
+                energy += w * w
+                columns[at] = j
+                values[at] = half * lam[j, 0]
+                at += slack > 0.0
+            curvature = at - indptr[i]
+        else:
+            for e in range(indptr[i], indptr[i + 1]):
+                j = indices[e]
+                slack = _slack(lam, i, j, theta * distance[e])
+                w = _smooth_weight(slack, smoothing)
+                slope = w / math.sqrt(slack * slack + 4.0 * smoothing)
                 total += w
                 energy += w * w + 2.0 * smoothing * math.log(w)
-                count += 1
+                curvature += slope
+                columns[at] = j
+                values[at] = half * lam[j, 0] * slope
+                at += 1
         degree[i] = total
         potential[i] = 0.5 * energy
-        active[i] = count
-
-
-@_compiled
-def hessian(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    smoothing: float,
-    degree: Any,
-    row_start: Any,
-    columns: Any,
-    values: Any,
-    diagonal: Any,
-) -> None:
-    """Fill the model Hessian in log lam: CSR off-diagonal part and diagonal (N,).
-
-    diag(max(lam d, 1)) + 1/2 Lam S diag(w') S' Lam, where w' is 0 or 1 without smoothing.
-    row_start (N+1,) comes from the counts of `evaluate`.
-    """
-    for i in prange(lam.shape[0]):
-        position = row_start[i]
-        curvature = 0.0
-        for e in range(indptr[i], indptr[i + 1]):
-            j = indices[e]
-            slack = _slack(lam, i, j, theta * distance[e])
-            slope = 1.0
-            if smoothing == 0.0:
-                if slack <= 0.0:
-                    continue
-            else:
-                root = math.sqrt(slack * slack + 4.0 * smoothing)
-                slope = _weight(slack, smoothing) / root
-            curvature += slope
-            columns[position] = j
-            values[position] = 0.5 * lam[i, 0] * lam[j, 0] * slope
-            position += 1
-        diagonal[i] = max(lam[i, 0] * degree[i], 1.0) + 0.5 * lam[i, 0] ** 2 * curvature
+        diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * curvature
+        active[i] = at - indptr[i]
 
 
 @_compiled
 def conjugate_gradients(
     row_start: Any,
+    active: Any,
     columns: Any,
     values: Any,
     diagonal: Any,
@@ -154,7 +136,7 @@ def conjugate_gradients(
             total = 0.0
             for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
                 value = diagonal[i] * direction[i]
-                for e in range(row_start[i], row_start[i + 1]):
+                for e in range(row_start[i], row_start[i] + active[i]):
                     value += values[e] * direction[columns[e]]
                 product[i] = value
                 total += direction[i] * value
@@ -212,3 +194,16 @@ def weights(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, ou
     for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
             out[e] = max(0.0, _slack(lam, i, indices[e], theta * distance[e]))
+
+
+@_compiled
+def active_distances(
+    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
+) -> None:
+    """Fill out (N,) with the sum of theta z over each node's pairs that carry weight."""
+    for i in prange(lam.shape[0]):
+        total = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            if _slack(lam, i, indices[e], theta * distance[e]) > 0.0:
+                total += theta * distance[e]
+        out[i] = total

@@ -21,7 +21,7 @@ from truegraph.learning.candidates import (
     nearest_lists,
     unproved_nodes,
 )
-from truegraph.learning.density import match_degree, mean_degree
+from truegraph.learning.density import match_degree
 from truegraph.learning.distances import Distance
 from truegraph.learning.inputs import (
     DEFAULT_MAX_ITER,
@@ -132,7 +132,7 @@ class Run:
         """
         if self.settings.theta is None or lists.complete.all():
             return None
-        wanted = math.ceil(self.settings.candidate_ratio * mean_degree(solution))
+        wanted = math.ceil(self.settings.candidate_ratio * solution.degree)
         return wanted if wanted > lists.lengths.max() else None
 
     def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
@@ -201,7 +201,7 @@ class Run:
             dual=solution.dual,
             theta=solution.theta,
             scale=self.settings.scale,
-            degree=mean_degree(solution),
+            degree=adjacency.nnz / adjacency.shape[0],
             wanted_degree=self.settings.degree,
             candidate_pairs=candidates.nnz // 2,
             search=engine,

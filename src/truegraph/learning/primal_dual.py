@@ -110,12 +110,14 @@ def _certified(
     graph = feasible(candidates, np.maximum(w, 0.0))
     return Solution(
         theta=theta,
-        weights=graph,
         multipliers=lam,
         primal=primal_value(candidates, theta, graph),
         dual=_dual_value(candidates, theta, lam),
         tolerance=tol,
+        degree=np.count_nonzero(graph) / lam.size,
         iterations=iterations,
+        point=None,
+        repaired=graph,
     )
 
 

@@ -26,8 +26,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,23 +54,35 @@ class Solution:
 
     Attributes
     ----------
-    weights : ndarray of shape (stored candidate entries,)
-        Edge weights, aligned with the entries of the candidate matrix.
+    theta : float
+        Sparsity parameter it was solved for.
     multipliers : ndarray of shape (n_nodes,)
         The dual solution lam; 1 / degree at the optimum.
     primal, dual : float
         Objective of the graph, and a lower bound on every graph's objective.
+    degree : float
+        Mean number of edges per node.
+    point : object
+        The solver's own state, from which a neighbouring problem is started.
     """
 
     theta: float
-    weights: Floats
     multipliers: Floats
     primal: float
     dual: float
+    degree: float
     tolerance: float
     iterations: int
+    point: Any
+    repaired: Floats | None = None
     inner_iterations: int = 0
     smoothed: bool = False
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Edge weights (stored candidate entries,), aligned with the candidate matrix."""
+        # On demand: most solutions on the way to a wanted degree are never asked.
+        return self.repaired if self.repaired is not None else self.point.edge_weights()
 
     @property
     def relative_gap(self) -> float:
@@ -91,38 +104,49 @@ def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
     return 1.0 / math.sqrt(2.0 * alpha * beta), math.sqrt(alpha / (2.0 * beta))
 
 
-@dataclass
-class _Dual:
-    """Minus the dual at one point: its value, its derivative and what they are made of.
+class _Problem:
+    """Candidate pairs, and room for the Hessian of the point that was evaluated last."""
 
-    The multipliers are pairs of floats (N, 2), see `kernels`; lam is their leading part (N,).
+    def __init__(self, candidates: csr_array) -> None:
+        self.candidates = candidates
+        self.columns = np.empty(candidates.nnz, dtype=candidates.indices.dtype)
+        self.values = np.empty(candidates.nnz)
+        self.owner: _Dual | None = None
+
+
+class _Dual:
+    """Minus the dual at one point: its value, its derivatives and what they are made of.
+
+    Attributes
+    ----------
+    pairs : ndarray of shape (n_nodes, 2)
+        The multipliers as pairs of floats, see `kernels`; lam (n_nodes,) is their leading part.
     """
 
-    candidates: csr_array
-    theta: float
-    smoothing: float
-    pairs: Floats
-    lam: Floats = field(init=False)
-    degree: Floats = field(init=False)
-    active: NDArray[np.int64] = field(init=False)
-    value: float = field(init=False)
+    def __init__(self, problem: _Problem, theta: float, smoothing: float, pairs: Floats) -> None:
+        self.problem, self.theta, self.smoothing = problem, theta, smoothing
+        self.pairs, self.lam = pairs, pairs[:, 0].copy()
+        self._evaluate()
 
-    def __post_init__(self) -> None:
-        nodes = self.pairs.shape[0]
-        self.lam = self.pairs[:, 0].copy()
-        self.degree, potential = np.empty(nodes), np.empty(nodes)
+    def _evaluate(self) -> None:
+        nodes, c = self.lam.size, self.problem.candidates
+        self.degree, self.diagonal, potential = (np.empty(nodes) for _ in range(3))
         self.active = np.empty(nodes, dtype=np.int64)
         kernels.evaluate(
-            self.candidates.indptr,
-            self.candidates.indices,
-            self.candidates.data,
+            c.indptr,
+            c.indices,
+            c.data,
             self.theta,
             self.pairs,
             self.smoothing,
             self.degree,
             potential,
+            self.diagonal,
             self.active,
+            self.problem.columns,
+            self.problem.values,
         )
+        self.problem.owner = self
         self.value = float(potential.sum() - np.log(self.lam).sum())
 
     @property
@@ -149,20 +173,22 @@ class _Dual:
         return gap / max(1.0, abs(self.dual + gap)) if math.isfinite(gap) else math.inf
 
     def moved(self, step: Floats, length: float) -> _Dual:
-        """Return the point reached by changing lam by the relative amount length * step.
+        """Return the point reached by changing lam by the relative amount length * step."""
+        return _Dual(self.problem, self.theta, self.smoothing, self._changed(length * step))
+
+    def _changed(self, change: Floats) -> Floats:
+        """Return the multipliers after a relative change.
 
         Straight in lam, for edges between stiff nodes only stay as they are on a straight line,
         until half of lam is gone; from there exponential, so that lam stays positive.
         """
-        change = length * step
         change = np.where(change > -0.5, change, 0.5 * np.expm1(2.0 * change + 1.0) - 0.5)
         lam, lost = _sum_with_error(self.lam, self.lam * change)
-        pairs = _sum_with_error(lam, lost + self.pairs[:, 1] * (1.0 + change))
-        return _Dual(self.candidates, self.theta, self.smoothing, np.column_stack(pairs))
+        return np.column_stack(_sum_with_error(lam, lost + self.pairs[:, 1] * (1.0 + change)))
 
     def smoothed(self, smoothing: float) -> _Dual:
         """Return the same point of the problem with that smoothing."""
-        return _Dual(self.candidates, self.theta, smoothing, self.pairs)
+        return _Dual(self.problem, self.theta, smoothing, self.pairs)
 
     def newton_step(self) -> tuple[Floats, int]:
         """Return the relative change of lam, at most _LONGEST_STEP, and the CG iterations."""
@@ -174,46 +200,32 @@ class _Dual:
 
     def predicted(self, theta: float, stiff: bool) -> _Dual:
         """Return a first guess for another theta: this point moved along the path's tangent."""
-        change = math.log(theta / self.theta)
-        active = self.candidates.data * (self.edge_weights() > 0.0)
-        pull = np.add.reduceat(active, self.candidates.indptr[:-1]) * self.theta
-        step, _ = self._solve_hessian(change * self.lam * pull, 1e-4, stiff)
-        moved = self.moved(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP), 1.0)
-        return _Dual(self.candidates, theta, self.smoothing, moved.pairs)
+        c, pull = self.problem.candidates, np.empty(self.lam.size)
+        kernels.active_distances(c.indptr, c.indices, c.data, self.theta, self.pairs, pull)
+        right = math.log(theta / self.theta) * self.lam * pull
+        step, _ = self._solve_hessian(right, 1e-4 if stiff else 1e-2, stiff)
+        pairs = self._changed(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP))
+        return _Dual(self.problem, theta, self.smoothing, pairs)
 
     def edge_weights(self) -> Floats:
         """Return w(lam), one entry per stored candidate entry."""
-        c, out = self.candidates, np.empty(self.candidates.nnz)
+        c = self.problem.candidates
+        out = np.empty(c.nnz)
         kernels.weights(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
         return out
 
     def _solve_hessian(self, right: Floats, tolerance: float, stiff: bool) -> tuple[Floats, int]:
-        nodes = self.lam.size
-        row_start = np.zeros(nodes + 1, dtype=np.int64)
-        np.cumsum(self.active, out=row_start[1:])
-        columns = np.empty(row_start[-1], dtype=self.candidates.indices.dtype)
-        values = np.empty(row_start[-1])
-        diagonal, step = np.empty(nodes), np.empty(nodes)
-        kernels.hessian(
-            self.candidates.indptr,
-            self.candidates.indices,
-            self.candidates.data,
-            self.theta,
-            self.pairs,
-            self.smoothing,
-            self.degree,
-            row_start,
-            columns,
-            values,
-            diagonal,
-        )
-        matrix, limit = (row_start, columns, values, diagonal), 10 * nodes + 100
+        problem, step = self.problem, np.empty(self.lam.size)
+        if problem.owner is not self:
+            self._evaluate()
+        rows = (problem.candidates.indptr, self.active, problem.columns, problem.values)
+        limit = 10 * step.size + 100
         if not stiff:
-            inner = kernels.conjugate_gradients(*matrix, right, tolerance, limit, step)
+            inner = kernels.conjugate_gradients(*rows, self.diagonal, right, tolerance, limit, step)
         else:
             order = np.argsort(-self.lam, kind="stable")
             inner = incomplete_cholesky.conjugate_gradients(
-                *matrix, right, order, tolerance, limit, step
+                *rows, self.diagonal, right, order, tolerance, limit, step
             )
         return step, inner
 
@@ -320,14 +332,14 @@ def solve(
 
 
 def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> _Dual:
-    pairs = np.zeros((candidates.shape[0], 2))
     if start is None:
+        pairs = np.zeros((candidates.shape[0], 2))
         kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
-        return _Dual(candidates, theta, 0.0, pairs)
-    pairs[:, 0] = start.multipliers
-    if start.theta == theta:
-        return _Dual(candidates, theta, 0.0, pairs)
-    return _Dual(candidates, start.theta, 0.0, pairs).predicted(theta, start.smoothed)
+        return _Dual(_Problem(candidates), theta, 0.0, pairs)
+    point = start.point
+    if point.problem.candidates is not candidates:
+        point = _Dual(_Problem(candidates), start.theta, 0.0, point.pairs)
+    return point if theta == start.theta else point.predicted(theta, start.smoothed)
 
 
 def _follow_smoothing(
@@ -388,18 +400,20 @@ def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) ->
 
 
 def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solution:
-    graph, primal = point.edge_weights(), point.dual + point.gap
+    primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):
-        graph = feasible(point.candidates, graph)
-        primal = primal_value(point.candidates, point.theta, graph)
+        repaired = feasible(point.problem.candidates, point.edge_weights())
+        primal = primal_value(point.problem.candidates, point.theta, repaired)
     return Solution(
         theta=point.theta,
-        weights=graph,
         multipliers=point.lam,
         primal=primal,
         dual=point.dual,
+        degree=float(point.active.sum()) / point.lam.size,
         tolerance=tol,
         iterations=newton.iterations,
+        point=point,
+        repaired=repaired,
         inner_iterations=newton.inner,
         smoothed=smoothed,
     )
