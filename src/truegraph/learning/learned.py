@@ -41,7 +41,8 @@ class Certificate:
         Engine of the neighbour search ("exact", "ivf", "hnsw", or "given" for precomputed
         candidates), and the share of true neighbours it found on a sample.
     solver, iterations, inner_iterations, smoothed
-        How the last solve went; smoothed says that plain Newton had stalled.
+        How the solving went, all solves of the density search together; smoothed says that plain
+        Newton had stalled.
     seconds : dict
         Seconds per stage: search, candidates, solve, total.
     """

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse, vstack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from truegraph.errors import ConvergenceWarning, InputError
 from truegraph.learning import inputs
@@ -77,6 +77,8 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
     certificate_ : Certificate
     n_features_in_ : int
+    n_iter_ : int
+        Solver iterations, over all solves that the density search needed.
 
     References
     ----------
@@ -144,6 +146,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         """
         settings = inputs.check_settings(self.get_params())
         if isinstance(X, Distance):
+            self._points = None
             data: Distance | csr_array = X
         else:
             data = self._check_input(X)
@@ -155,23 +158,42 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         """Learn the graph of X and return its adjacency matrix (n_nodes, n_nodes)."""
         return self.fit(X, y, **fit_params).adjacency_
 
+    def transform(self, X: Any) -> csr_array:
+        """Return the learned adjacency matrix for the data of `fit`, as pipelines ask for it.
+
+        A graph belongs to its nodes as a whole: other data need a fit of their own.
+        """
+        check_is_fitted(self)
+        points = self._validated(X, reset=False)
+        inputs.check_finite("X", points)
+        if not _equal(points, self._points):
+            raise InputError(
+                f"X is not the data of fit; a graph of other nodes (shape {points.shape}) must be "
+                "learned anew: use fit_transform"
+            )
+        return self.adjacency_
+
     def _check_input(self, X: Any) -> Distance | csr_array:
         """Return the distance of the points in X, or the candidates given in X."""
+        self._points = points = self._validated(X, reset=True)
+        if self.metric == "precomputed":
+            return inputs.check_precomputed(points)
+        inputs.check_points("X", points)
+        return _distance(points, self.metric)
+
+    def _validated(self, X: Any, reset: bool) -> Any:
         try:
-            points = validate_data(
+            return validate_data(
                 self,
                 X,
+                reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 ensure_all_finite=False,
                 ensure_min_samples=2,
             )
-        except (ValueError, TypeError) as error:
+        except ValueError as error:
             raise InputError(f"X cannot be used: {error}") from error
-        if self.metric == "precomputed":
-            return inputs.check_precomputed(points)
-        inputs.check_points("X", points)
-        return _distance(points, self.metric)
 
     def _learn(
         self,
@@ -192,6 +214,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
                 self.graph_ = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
+        self.n_iter_ = max(1, self.certificate_.iterations)
         if not self.certificate_.converged:
             message = _not_converged(self.certificate_)
             warnings.warn(message, ConvergenceWarning, stacklevel=_level_of_the_caller())
@@ -273,6 +296,13 @@ def learn_bipartite_graph(
         tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
         learner._learn(settings, _distance(_stacked(*tables), learner.metric), tables[0].shape[0])
     return learner.graph_
+
+
+def _equal(first: Any, second: Any) -> bool:
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.array_equal(first, second)
+    both_sparse = issparse(first) and issparse(second)
+    return both_sparse and csr_array(first != second).nnz == 0
 
 
 def _size(data: Distance | csr_array) -> int:

@@ -62,6 +62,8 @@ class Solution:
         Objective of the graph, and a lower bound on every graph's objective.
     degree : float
         Mean number of edges per node.
+    iterations, inner_iterations : int
+        Newton steps and conjugate gradient steps, those of the solution it began from included.
     point : object
         The solver's own state, from which a neighbouring problem is started.
     """
@@ -328,7 +330,7 @@ def solve(
         if smoothed:
             point = _follow_smoothing(point, newton, optimal, 1e-4 if stiff else 0.1)
             point = newton.run(point, optimal, _PLAIN_STEPS)
-        return _solution(point, tol, newton, smoothed or stiff)
+        return _solution(point, tol, newton, smoothed or stiff, start)
 
 
 def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> _Dual:
@@ -399,7 +401,9 @@ def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) ->
     return float(np.sum(w * (theta * candidates.data + 0.5 * w)) - np.log(degrees).sum())
 
 
-def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solution:
+def _solution(
+    point: _Dual, tol: float, newton: _Newton, smoothed: bool, start: Solution | None
+) -> Solution:
     primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):
         repaired = feasible(point.problem.candidates, point.edge_weights())
@@ -411,9 +415,9 @@ def _solution(point: _Dual, tol: float, newton: _Newton, smoothed: bool) -> Solu
         dual=point.dual,
         degree=float(point.active.sum()) / point.lam.size,
         tolerance=tol,
-        iterations=newton.iterations,
+        iterations=newton.iterations + (0 if start is None else start.iterations),
         point=point,
         repaired=repaired,
-        inner_iterations=newton.inner,
+        inner_iterations=newton.inner + (0 if start is None else start.inner_iterations),
         smoothed=smoothed,
     )
