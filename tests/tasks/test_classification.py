@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 import networkx
@@ -13,6 +14,7 @@ from sklearn.exceptions import NotFittedError
 
 from truegraph import BayesianNodeClassifier, InputError, NodeClassifier
 from truegraph.data import to_networkx, to_pandas, to_pyg
+from truegraph.progress import Progress
 from truegraph.tasks.trials import run_trials
 
 FURTHER = {
@@ -123,10 +125,31 @@ def test_models_that_stop_early_draw_validation_nodes(planted: Any, y: np.ndarra
     given = clone(fitted).fit(
         planted.features, y, graph=planted.graph, validation=planted.splits[0].train[:3]
     )
-    assert given.notes_ == ()
+    assert given.notes_ == ("few validation nodes: at most 1000 epochs unless set",)
     alone = np.full(120, -1)
     alone[[0, 1]] = [0, 1]
     clone(fitted).fit(planted.features, alone, graph=planted.graph)
+
+
+def test_few_validation_nodes_do_not_mean_endless_training(
+    planted: Any, y: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("truegraph.tasks.classification._EPOCHS_IF_FEW", 7)
+    epochs: list[int] = []
+
+    class Spy(Progress):
+        def update(self, done: float, total: float | None = None, note: str = "") -> None:
+            epochs.append(int(done))
+
+    monkeypatch.setattr(
+        "truegraph.tasks.classification.console_progress", lambda _: nullcontext(Spy())
+    )
+    NodeClassifier("gat", random_state=0).fit(planted.features, y, graph=planted.graph)
+    assert max(epochs) == 7
+    base = {**FURTHER, "base_settings": None}
+    epochs.clear()
+    _bayesian(base="gat", options=base).fit(planted.features, y, graph=planted.graph)
+    assert max(epochs) == 30
 
 
 def test_validation_nodes_are_not_trained_on(planted: Any, y: np.ndarray) -> None:
@@ -235,7 +258,7 @@ def test_bad_validation_nodes(planted: Any, y: np.ndarray) -> None:
 
 def test_unknown_model_and_state(planted: Any, y: np.ndarray) -> None:
     with pytest.raises(InputError, match="did you mean 'gcn'"):
-        NodeClassifier("gnc").fit(planted.features, y, graph=planted.graph)
+        NodeClassifier("GCN").fit(planted.features, y, graph=planted.graph)
     with pytest.raises(InputError, match="random_state is 'x'"):
         _gcn(random_state="x").fit(planted.features, y, graph=planted.graph)
     with pytest.raises(NotFittedError):
@@ -264,6 +287,22 @@ def test_a_class_with_one_member_is_fine(planted: Any) -> None:
     labels[:3] = [0, 1, 2]
     fitted = _bayesian().fit(planted.features, labels, graph=planted.graph)
     assert fitted.predict_proba().shape == (120, 3)
+
+
+def test_an_interrupt_leaves_the_last_fit(
+    planted: Any, y: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fitted = _gcn().fit(planted.features, y, graph=planted.graph)
+    before = fitted.predict_proba()
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("truegraph.nn.training.Training._one_epoch", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        fitted.fit(planted.features[:60], np.arange(60) % 2, graph=planted.graph[:60, :60])
+    assert np.array_equal(fitted.predict_proba(), before)
+    assert fitted.classes_.tolist() == [0, 1, 2]
 
 
 def test_progress_bars(planted: Any, y: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:

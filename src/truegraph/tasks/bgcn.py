@@ -136,6 +136,14 @@ class BGCN(Method):
         """Whether the base classifier does."""
         return options.base != "label-propagation" and stops_early(options.base)
 
+    def limited(self, options: BGCNOptions, epochs: int) -> BGCNOptions:
+        """Limit the base classifier if it stops early."""
+        if not self.stops_early(options):
+            return options
+        base = Network(options.base)
+        settings = base.limited(base.options(options.base_settings), epochs)
+        return replace(options, base_settings=settings)
+
     def trials_at_once(self, problem: Problem, options: BGCNOptions) -> int:
         """Return how many learned graphs fit into memory together."""
         entries = problem.inputs.n_nodes * wanted_degree(problem, options)

@@ -33,6 +33,10 @@ from truegraph.tasks.new_nodes import extend_inputs
 from truegraph.tasks.posterior import entropy
 from truegraph.tasks.trials import TrialResults, find_method, run_on_inputs
 
+# The accuracy on few nodes is soon perfect, and then GAT's rule would not stop for hours.
+_FEW_VALIDATION = 100
+_EPOCHS_IF_FEW = 1000
+
 
 class _NodeEstimator(BaseEstimator):
     """What both estimators share; subclasses say which model with which options."""
@@ -74,11 +78,17 @@ class _NodeEstimator(BaseEstimator):
         _check_length(len(labels), X)
         inputs = complete_inputs(X, graph, len(labels))
         seed = _seed(self.random_state)
-        split, note = training_split(labels, validation, method.stops_early(chosen), seed)
+        stops_early = method.stops_early(chosen)
+        split, note = training_split(labels, validation, stops_early, seed)
+        is_vague = stops_early and split.validation.size < _FEW_VALIDATION
+        if is_vague:
+            chosen = method.limited(chosen, _EPOCHS_IF_FEW)
         with console_progress(self.progress) as progress:
             run = Run(self.device, self.cache, progress, keep_graphs=True, keep_weights=True)
             if note is not None:
                 run.note(note)
+            if is_vague:
+                run.note(f"few validation nodes: at most {_EPOCHS_IF_FEW} epochs unless set")
             results = run_on_inputs(
                 name, inputs, labels, [split], [seed], chosen, len(classes), run
             )
@@ -188,8 +198,9 @@ class NodeClassifier(_NodeEstimator):
     ----------
     model : str, default="gcn"
         "gcn", "chebynet", "gat", "dfnet-att", "sbm-gcn", "mlp", "appnp", "label-propagation",
-        "knn" (a GCN on the nearest-neighbour graph of the features), "bgcn-parametric" (the
-        Bayesian GCN of Zhang et al.) or "bgcn"; see also `BayesianNodeClassifier`.
+        "knn" and "gdc" (a GCN on the nearest-neighbour graph of the features, or on the diffused
+        observed graph), "bgcn-parametric" (the Bayesian GCN of Zhang et al.) or "bgcn"; see also
+        `BayesianNodeClassifier`.
     options : mapping or the model's own settings, optional
         For example ``{"epochs": 100}``; by default those of the model's authors.
     random_state : int, RandomState instance or None, default=None

@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import Any, ClassVar
 
@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.nn.diffusion import diffusion_graph
 from truegraph.nn.label_propagation import propagate_labels
 from truegraph.nn.model import Settings
 from truegraph.nn.registry import find_classifier
@@ -118,6 +119,10 @@ class Method(ABC):
         """Return the graph that stands for the observed one."""
         return inputs.graph
 
+    def limited(self, options: Any, epochs: int) -> Any:
+        """Return the options with at most so many epochs for what stops early by itself."""
+        return options
+
     @abstractmethod
     def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
         """Train all trials of a problem."""
@@ -142,7 +147,7 @@ def options_from(given: Any, kind: type) -> Any:
 
 def nearest(name: str, known: list[str]) -> str:
     """Return the end of a message: what was perhaps meant, and what there is."""
-    close = get_close_matches(str(name), known, 1, cutoff=0.5)
+    close = get_close_matches(str(name).lower(), known, 1, cutoff=0.5)
     guess = f"; did you mean {close[0]!r}?" if close else "."
     return f"{guess} There are: {', '.join(known)}."
 
@@ -175,6 +180,13 @@ class Network(Method):
     def stops_early(self, options: Any) -> bool:
         """Whether the classifier stops early."""
         return stops_early(self.name)
+
+    def limited(self, options: Any, epochs: int) -> Any:
+        """Return the settings with a limit, unless the user chose the number of epochs."""
+        is_chosen = options.epochs != type(options)().epochs
+        if is_chosen or not self.stops_early(options):
+            return options
+        return replace(options, epochs=min(options.epochs, epochs))
 
     def graph(self, inputs: NodeInputs) -> csr_array:
         """Return the graph to train and predict on."""
@@ -242,6 +254,11 @@ class LabelPropagation(Method):
     ) -> NDArray[np.float32]:
         """Return class probabilities (N, C) of one trial, on the given graph."""
         return propagate_labels(graph, labels, train, classes, alpha=options.alpha)
+
+
+def diffused(inputs: NodeInputs) -> csr_array:
+    """Return the observed graph after diffusion (GDC)."""
+    return diffusion_graph(inputs.graph)
 
 
 def feature_neighbours(inputs: NodeInputs) -> csr_array:

@@ -36,6 +36,7 @@ from truegraph.tasks.methods import (
     Network,
     Outcome,
     Run,
+    diffused,
     feature_neighbours,
     nearest,
 )
@@ -47,6 +48,7 @@ METHODS: dict[str, Method] = {
     **{name: Network(name) for name in CLASSIFIERS},
     "label-propagation": LabelPropagation(),
     "knn": Network("gcn", feature_neighbours),
+    "gdc": Network("gcn", diffused),
     "bgcn": BGCN(),
     "bgcn-parametric": ParametricBGCN(),
 }
