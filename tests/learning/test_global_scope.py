@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from truegraph import learn_bipartite_graph, learn_graph
-from truegraph.learning import Distance, EmbeddingDistance, LabelDisagreement, SumDistance
+from truegraph.learning import (
+    CosineDistance,
+    Distance,
+    EmbeddingDistance,
+    LabelDisagreement,
+    SumDistance,
+)
 
 
 def all_values(distance: Distance) -> np.ndarray:
@@ -52,6 +58,30 @@ def test_a_wanted_degree_is_met_among_all_pairs(kind: str) -> None:
         squared_distances(points), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
     )
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
+
+
+@pytest.mark.parametrize("ratio", [1.0, 3.0])
+@pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
+@pytest.mark.parametrize("kind", ["one place", "line", "pairs", "zeros and ones"])
+def test_ties_and_a_wanted_degree(kind: str, metric: str, ratio: float) -> None:
+    """No theta gives the wanted degree here; what is returned is optimal all the same."""
+    rng = np.random.default_rng(35)
+    points = {
+        "one place": np.ones((25, 2)),
+        "line": np.arange(40.0)[:, None],
+        "pairs": np.repeat(rng.normal(size=(15, 2)), 2, axis=0),
+        "zeros and ones": (rng.random((40, 6)) < 0.3).astype(float),
+    }[kind]
+    graph = learn_graph(
+        points, degree=3, metric=metric, scope="global", candidate_ratio=ratio, tol=1e-12
+    )
+    distance = CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
+    dense = learn_graph(
+        all_values(distance), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
+    )
+    assert graph.certificate.scope == "global"
+    assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
+    assert graph.certificate.degree == graph.adjacency.nnz / len(points)
 
 
 def violated_pairs(points: np.ndarray, multipliers: np.ndarray, theta: float) -> int:
