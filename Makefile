@@ -13,9 +13,8 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
 	@touch $@
 
-run: $(READY)  ## the main job on embedded data
-	$(BIN)/truegraph learn cora --metric cosine --degree 10 \
-		--out runs/cora/graph.npz --picture runs/cora/graph.png
+run: $(READY)  ## the main job on embedded data: GCN against the Bayesian GCN
+	$(BIN)/truegraph classify cora --per-class 5 --trials 4 --models gcn,bgcn --out runs/cora
 
 test: $(READY)  ## the whole test suite
 	$(BIN)/python -m pytest

@@ -12,7 +12,6 @@ import pytest
 from scipy import sparse
 
 from truegraph import LearnedGraph, learn_graph, load_dataset
-from truegraph.cli import learn as learn_module
 from truegraph.data import as_adjacency, read_edges
 
 POINTS = np.random.default_rng(0).normal(size=(60, 4))
@@ -203,19 +202,6 @@ def test_pictures_of_points_without_a_graph(program, tmp_path: Path, ending: str
     assert program("learn", tmp_path / "p.npy", "--picture", picture).code == 0
     start = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
     assert picture.read_bytes().startswith(start)
-
-
-def test_the_first_run_says_that_it_compiles(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    monkeypatch.setattr("truegraph.learning.__path__", [str(tmp_path)])
-    learn_module._announce_compilation()
-    assert "First run: compiling" in capsys.readouterr().err
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "kernels.nbi").touch()
-    learn_module._announce_compilation()
-    assert capsys.readouterr().err == ""
 
 
 def test_learning_loads_no_torch(process, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``truegraph learn`` and ``truegraph data``."""
+"""The command line: ``truegraph learn``, ``classify`` and ``data``."""
 
 from truegraph.cli.app import main
 

@@ -15,6 +15,7 @@ from typing import Annotated, TextIO
 import typer
 
 import truegraph
+from truegraph.cli.classify import classify
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
 from truegraph.errors import TruegraphError
@@ -32,6 +33,9 @@ app = typer.Typer(
 app.command(
     epilog="Example: truegraph learn points.csv --degree 10 --out graph.csv --picture graph.png"
 )(learn)
+app.command(epilog="Example: truegraph classify cora --per-class 5 --trials 10 --models gcn,bgcn")(
+    classify
+)
 app.add_typer(data_commands, name="data")
 
 

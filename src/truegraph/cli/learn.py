@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.inputs import Points, read_input
 from truegraph.cli.outputs import (
     GRAPH_ENDINGS,
@@ -152,20 +151,10 @@ def _check_names(out: Path | None, points: Points) -> None:
 
 def _learn(job: _Job, options: dict[str, Any]) -> LearnedGraph:
     if not job.quiet:
-        _announce_compilation()
+        announce_compilation("truegraph.learning", seconds=15)
     from truegraph.learning import GraphLearner
 
     return GraphLearner(**options, progress=not job.quiet).fit(job.points.matrix).graph_
-
-
-def _announce_compilation() -> None:
-    """Say why the first run takes long: numba compiles, and keeps the result beside the code."""
-    import truegraph.learning
-
-    cache = Path(truegraph.learning.__path__[0], "__pycache__")
-    is_here = os.access(cache.parent, os.W_OK) and not os.environ.get("NUMBA_CACHE_DIR")
-    if is_here and not any(cache.glob("*.nbi")):
-        print("First run: compiling takes about a quarter of a minute, once.", file=sys.stderr)
 
 
 def _write(graph: LearnedGraph, job: _Job) -> None:

@@ -36,13 +36,27 @@ def check_target(option: str, path: Path | None, endings: Sequence[str], source:
     if path.suffix.lower() not in endings:
         raise InputError(
             f"{option} {path}: cannot write {path.suffix or 'a file without an ending'}. "
-            f"Let the name end in {', '.join(endings[:-1])} or {endings[-1]}."
+            f"Let the name end in {_alternatives(endings)}."
         )
     if path.is_dir():
         raise InputError(f"{option} {path}: is a folder. Give the name of a file in it.")
     if path.exists() and Path(source).exists() and path.samefile(source):
         raise InputError(f"{option} {path}: would overwrite INPUT. Choose another name.")
     _check_folder(option, path)
+
+
+def _alternatives(endings: Sequence[str]) -> str:
+    *others, last = endings
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def check_target_folder(option: str, folder: Path | None) -> None:
+    """Raise an InputError unless files can be written to `folder` later; None asks for none."""
+    if folder is None:
+        return
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{option} {folder}: is a file. Give the name of a folder.")
+    _check_folder(option, folder / "results.json")
 
 
 def _check_folder(option: str, path: Path) -> None:

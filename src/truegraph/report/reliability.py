@@ -49,7 +49,13 @@ def reliability_diagrams(predictions: Mapping[str, Predictions], *, n_bins: int 
         _draw_shares(axes[1, column], curve)
     axes[0, 0].set_ylabel("share that is right")
     axes[1, 0].set_ylabel("share of\npredictions")
-    axes[0, 0].legend(loc="upper left", fontsize=8, frameon=False)
+    figure.legend(
+        *axes[0, 0].get_legend_handles_labels(),
+        loc="outside upper center",  # bars may fill the whole panel
+        ncols=3,
+        fontsize=8,
+        frameon=False,
+    )
     figure.supxlabel("confidence: probability of the predicted class", fontsize=9)
     return figure
 

@@ -1,0 +1,186 @@
+"""``truegraph classify --labels FILE ...``: label the nodes of one's own files."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
+from truegraph.cli.threads import use_threads
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truegraph.data import NodeDataset
+    from truegraph.tasks.classification import NodeClassifier
+
+
+@dataclass(frozen=True)
+class FilesJob:
+    """What the command was asked for, after checking.
+
+    Attributes
+    ----------
+    edges, features : Path or None
+    labels : Path
+    model : str
+    seed : int
+    options : dict
+        Options of bgcn.
+    out : Path
+        Where the predictions go.
+    graph_out, cache : Path or None
+        Where the learned graph goes, folder of embeddings.
+    jobs : int or None
+    as_json, quiet : bool
+    """
+
+    edges: Path | None
+    features: Path | None
+    labels: Path
+    model: str
+    seed: int
+    options: dict[str, Any]
+    out: Path
+    graph_out: Path | None
+    cache: Path | None
+    jobs: int | None
+    as_json: bool
+    quiet: bool
+
+
+def classify_files(job: FilesJob) -> None:
+    """Train on the given labels, write predictions for all nodes, and say what was done."""
+    from truegraph.data import read_node_data
+
+    dataset = read_node_data(job.edges, job.features, job.labels)
+    _check_labels(dataset, job)
+    if job.graph_out is not None and job.graph_out.suffix.lower() != ".npz":
+        from truegraph.data.graph_files import check_format
+
+        check_format(job.graph_out, dataset.node_names)
+    began = time.perf_counter()
+    classifier = _fit(dataset, job)
+    seconds = time.perf_counter() - began
+    predictions = _predictions(dataset, classifier)
+    _write(dataset, classifier, predictions, job)
+    document = _document(dataset, classifier, predictions, job) | {"seconds": round(seconds, 3)}
+    if job.as_json:
+        print_json(document)
+    elif not job.quiet:
+        _print_summary(document, job)
+
+
+def _check_labels(dataset: NodeDataset, job: FilesJob) -> None:
+    if dataset.n_classes < 2:
+        found = ", ".join(dataset.class_names or ()) or "none"
+        raise InputError(
+            f"{job.labels}: at least two classes are needed, found {found}. Label nodes of another "
+            "class as well."
+        )
+    if dataset.n_nodes < 3:
+        raise InputError(f"{job.labels}: {dataset.n_nodes} nodes are too few to learn from.")
+
+
+def _fit(dataset: NodeDataset, job: FilesJob) -> NodeClassifier:
+    from truegraph.data.datasets import cache_folder
+
+    if not job.quiet:
+        announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.tasks.classification import NodeClassifier
+
+    classifier = NodeClassifier(
+        job.model,
+        options=job.options or None,
+        random_state=job.seed,
+        cache=job.cache or cache_folder() / "embeddings",
+        progress=not job.quiet,
+    )
+    with use_threads(job.jobs):
+        return classifier.fit(dataset.features, dataset.labels, graph=dataset.graph)
+
+
+def _predictions(dataset: NodeDataset, classifier: NodeClassifier) -> pd.DataFrame:
+    from truegraph.report.predictions import prediction_table
+
+    table = prediction_table(
+        dataset,
+        classifier.predict_proba(),
+        classifier.predictive_entropy_,
+        classifier.mutual_information_,
+    )
+    table["given"] = np.where(dataset.labels >= 0, "true", "false")
+    return table
+
+
+def _write(
+    dataset: NodeDataset, classifier: NodeClassifier, predictions: pd.DataFrame, job: FilesJob
+) -> None:
+    from truegraph.data.graph_files import write_graph
+    from truegraph.data.storage import atomic_write
+
+    with atomic_write(job.out) as temporary:
+        predictions.to_csv(temporary, index=False)
+    learned = classifier.learned_graph_
+    if job.graph_out is None or learned is None:
+        return
+    if job.graph_out.suffix.lower() == ".npz":
+        learned.save(job.graph_out)
+    else:
+        write_graph(job.graph_out, learned.adjacency, dataset.node_names)
+
+
+def _document(
+    dataset: NodeDataset, classifier: NodeClassifier, predictions: pd.DataFrame, job: FilesJob
+) -> dict[str, Any]:
+    given = predictions["given"] == "true"
+    learned = classifier.learned_graph_
+    files = {"edges": job.edges, "features": job.features, "labels": job.labels}
+    return {
+        "files": {name: None if path is None else str(path) for name, path in files.items()},
+        "fingerprint": dataset.fingerprint,
+        "model": job.model,
+        "seed": job.seed,
+        "options": job.options,
+        "statistics": dataset.statistics(),
+        "class_names": list(dataset.class_names or ()),
+        "given": int(given.sum()),
+        "predicted": {
+            str(name): int(count)
+            for name, count in predictions.loc[~given, "label"].value_counts(sort=False).items()
+        },
+        "mean_probability": None if given.all() else float(predictions.probability[~given].mean()),
+        "learned_edges": None if learned is None else learned.n_edges,
+        "notes": [*dataset.notes, *classifier.notes_],
+        "peak_memory_mb": peak_memory_mb(),
+        "out": str(job.out),
+        "graph_out": None if job.graph_out is None else str(job.graph_out),
+    }
+
+
+def _print_summary(document: dict[str, Any], job: FilesJob) -> None:
+    size = document["statistics"]
+    typer.echo(
+        f"Labelled {size['nodes'] - document['given']:,} of {size['nodes']:,} nodes with "
+        f"{job.model} from {document['given']:,} given labels of {size['classes']} classes"
+    )
+    predicted = ", ".join(f"{name} {count:,}" for name, count in document["predicted"].items())
+    sure = document["mean_probability"]
+    learned = document["learned_edges"]
+    rows = [
+        ("observed", "no graph" if size["edges"] is None else f"{size['edges']:,} edges"),
+        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("predicted", predicted or "nothing, every label is given"),
+        ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
+        ("seconds", f"{document['seconds']:.2f}"),
+    ]
+    rows += [("note", note) for note in document["notes"]]
+    written = [str(path) for path in (job.out, job.graph_out) if path is not None]
+    print_rows([*rows, ("written", ", ".join(written))])
