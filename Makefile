@@ -14,7 +14,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 run: $(READY)  ## the main job on embedded data: GCN against the Bayesian GCN
-	$(BIN)/truegraph classify cora --per-class 5 --trials 4 --models gcn,bgcn --out runs/cora
+	$(BIN)/truegraph classify cora --per-class 5 --trials 6 --models gcn,bgcn --out runs/cora
 
 test: $(READY)  ## the whole test suite
 	$(BIN)/python -m pytest

@@ -36,6 +36,7 @@ def blocks(page: str, language: str) -> list[str]:
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path / "cache"))
     mpl.use("Agg")
     return tmp_path
 
@@ -54,12 +55,25 @@ def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[
     points = np.random.default_rng(0).normal(size=(30, 3))
     for file in ("points.csv", "standardised.csv"):
         np.savetxt(workplace / file, points, delimiter=",")
+    _write_node_files(workplace)
     for table in blocks(page, "csv"):
         (workplace / "people.csv").write_text(table)
     for line in "".join(blocks(page, "sh")).splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["truegraph"] and NEEDS_NETWORK not in line:
             assert run(words[1:]) == 0, capsys.readouterr().err
+
+
+def _write_node_files(folder: Path) -> None:
+    """Write edges, features and labels of twenty nodes on a ring."""
+    nodes = range(20)
+    texts = {
+        "edges.csv": ["source,target", *(f"n{i},n{(i + 1) % 20}" for i in nodes)],
+        "features.csv": ["id,x,y", *(f"n{i},{i // 10},{i % 3}" for i in nodes)],
+        "labels.csv": ["node,label", "n2,first", "n4,first", "n12,second", "n14,second"],
+    }
+    for name, lines in texts.items():
+        (folder / name).write_text("\n".join(lines) + "\n")
 
 
 @pytest.mark.parametrize("page", [*PAGES, "docs/method.md", "CONTRIBUTING.md"])

@@ -22,7 +22,7 @@ def test_version(program) -> None:
 
 
 @pytest.mark.parametrize(
-    "command", [[], ["learn"], ["data", "list"], ["data", "info"], ["data", "fetch"]]
+    "command", [[], ["learn"], ["classify"], ["data", "list"], ["data", "info"], ["data", "fetch"]]
 )
 def test_help_has_an_example(program, command: list[str]) -> None:
     done = program(*command, "--help")

@@ -195,7 +195,10 @@ BAD_USAGE = {
         "--trials 3 does not go with",
     ),
     "graph of a data set": (["cora", "--graph-out", "g.csv"], "--graph-out g.csv does not go with"),
-    "unknown model": (["cora", "--models", "gcm"], "no model is called 'gcm'. Did you mean 'gcn'?"),
+    "unknown model": (
+        ["cora", "--models", "bgcm"],
+        "no model is called 'bgcm'. Did you mean 'bgcn'?",
+    ),
     "twice": (["cora", "--models", "gcn,gcn"], "--models gcn,gcn names a model twice"),
     "unknown data": (["corra"], "no data set is called 'corra'. Did you mean 'cora'?"),
     "split": (["cora", "--split", "odd"], "--split 'odd' must be one of random, fixed."),
