@@ -85,3 +85,14 @@ def test_clusters_of_very_different_scale(degree: float) -> None:
     points = 1e3 * np.repeat(np.arange(5), 80)[:, None] + scale * rng.normal(size=(400, 3))
     graph = learn_graph(points, degree=degree, tol=1e-8)
     assert_certified(graph, 1e-8)
+
+
+@pytest.mark.parametrize("value", [1e2, 1e4, 1e6])
+@pytest.mark.parametrize("scope", ["candidates", "global"])
+def test_a_forgotten_placeholder_value(value: float, scope: str) -> None:
+    """One row holds a number such as 999999 for "missing": it still gets its edges."""
+    points = np.random.default_rng(43).normal(size=(60, 2))
+    points[7] = value
+    graph = learn_graph(points, degree=5, scope=scope, tol=1e-8)
+    assert_certified(graph, 1e-8)
+    assert graph.certificate.degree == pytest.approx(5.0, rel=0.01)

@@ -115,10 +115,10 @@ def test_objective_and_optimality_on_random_problems(problem: tuple[csr_array, f
     assert bound <= wanted + 1e-6 * max(1.0, abs(wanted))
 
 
-@given(problem=problems(), size=st.floats(-8.0, 6.0))
+@given(problem=problems(), size=st.floats(-8.0, 8.0))
 @settings(REPEATABLE, max_examples=100)
 def test_distances_far_from_theta(problem: tuple[csr_array, float], size: float) -> None:
-    """The largest theta z from 1e-8 to 1e6; here the bound is the proof, for Clarabel gives up."""
+    """The largest theta z from 1e-8 to 1e8; here the bound is the proof, for Clarabel gives up."""
     distances, _ = problem
     theta = 10.0**size / max(distances.data.max(), 1e-12)
     graph = learn_graph(distances, metric="precomputed", theta=theta)
@@ -127,7 +127,7 @@ def test_distances_far_from_theta(problem: tuple[csr_array, float], size: float)
     assert found - bound <= 1.01e-6 * max(1.0, abs(found))
 
 
-@pytest.mark.parametrize("size", [1e8, 1e10, 1e15, 1e100])
+@pytest.mark.parametrize("size", [1e10, 1e12, 1e15, 1e100])
 @pytest.mark.filterwarnings("ignore::truegraph.errors.ConvergenceWarning")
 def test_distances_beyond_rounding_are_never_certified_wrongly(size: float) -> None:
     """Where theta z leaves no digit to the weights, the graph is feasible or honestly certified."""
