@@ -174,7 +174,7 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
     assert wanted_degree(_problem(planted), BGCNOptions(degree=500)) == 119
     options = {**quick["bgcn"], "degree": None}
     results = run_trials("bgcn", **planted._asdict(), seeds=[0, 1, 2], options=options)
-    assert any("20 edges per node" in note for note in results.notes)
+    assert any("20 edges per node are asked for, not 100" in note for note in results.notes)
     assert results.certificates is not None
     assert results.certificates[0].degree == pytest.approx(20, rel=0.02)
     few = NodeSplit(np.array([0, 1]), np.array([]), np.array([]))
@@ -187,7 +187,7 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
         [0],
         options=quick["bgcn"],
     )
-    assert any("5 edges per node" in note for note in tiny.notes)
+    assert any("5 edges per node are asked for, not 8" in note for note in tiny.notes)
 
 
 @pytest.mark.parametrize(
@@ -201,6 +201,7 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
         ({"embedding": np.zeros((4, 2))}, "one row per node"),
         ({"samples": 31, "weight_sampling": "snapshots"}, "samples is 31"),
         ({"base": "nothing"}, "nothing"),
+        ({"embedding_options": {"epoch": 3}}, "did you mean 'epochs'"),
     ],
 )
 def test_bad_options_are_named(planted: Any, quick: Any, options: Any, message: str) -> None:

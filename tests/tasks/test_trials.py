@@ -147,6 +147,7 @@ def test_unknown_names_get_a_suggestion(planted: Any) -> None:
         ({"labels": np.zeros(7, dtype=int)}, "7 nodes"),
         ({"labels": np.zeros(120)}, "whole numbers"),
         ({"classes": 2}, "classes is 2"),
+        ({"device": "abacus"}, "device 'abacus' cannot be used"),
         ({"graph": np.zeros((5, 5))}, "5 nodes, but 120"),
         ({"features": None, "graph": None}, "neither features nor a graph"),
         ({"splits": [NodeSplit(np.array([200]), np.array([]), np.array([]))] * 3}, "node 200"),

@@ -37,7 +37,15 @@ from truegraph.nn.gcn import GCNSettings
 from truegraph.nn.noise import derive_seeds
 from truegraph.nn.training import Training
 from truegraph.nn.vgae import embed_vgae
-from truegraph.tasks.methods import LabelPropagation, Method, Network, Outcome, Run, stops_early
+from truegraph.tasks.methods import (
+    LabelPropagation,
+    Method,
+    Network,
+    Outcome,
+    Run,
+    nearest,
+    stops_early,
+)
 from truegraph.tasks.posterior import MonteCarloAverage, Snapshots, WeightSamples, average_of
 from truegraph.tasks.problem import Problem
 
@@ -46,6 +54,7 @@ _USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep ep
 _FRESH = 1  # stream of the seeds of a GCN that is independent of the base classifier
 _GRAPH_MEMORY = 768e6
 _BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
+_EMBEDDING_OPTIONS = ["epochs", "hidden", "dimension", "normalize_features"]
 _CHOICES = {
     "weight_sampling": ("mc-dropout", "snapshots"),
     "schedule": ("fresh", "continue"),
@@ -112,6 +121,10 @@ class BGCNOptions:
                 raise InputError(
                     f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
                 )
+        for name in self.embedding_options:
+            if name not in _EMBEDDING_OPTIONS:
+                meant = nearest(name, _EMBEDDING_OPTIONS)
+                raise InputError(f"unknown entry {name!r} of embedding_options{meant}")
         if self.samples is not None and self.samples < 1:
             raise InputError(f"samples is {self.samples}. Draw at least one sample.")
 
@@ -242,8 +255,12 @@ def learn_graphs(
 ) -> list[LearnedGraph]:
     """Do steps 3 and 4 for each trial."""
     degree = wanted_degree(problem, options)
-    if degree != (USUAL_DEGREE if options.degree is None else options.degree):
-        run.note(f"learned graphs have {degree:g} edges per node: there are too few nodes for more")
+    usual = USUAL_DEGREE if options.degree is None else options.degree
+    if degree != usual:
+        run.note(
+            f"learned graphs: {degree:g} edges per node are asked for, not {usual:g}, because "
+            f"there are only {problem.inputs.n_nodes} nodes"
+        )
     graphs = []
     with run.stage("graph learning"):
         for trial, (embedding, row) in enumerate(zip(embeddings, labels, strict=True)):

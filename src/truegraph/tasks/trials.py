@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from truegraph.data.containers import NodeSplit
@@ -176,6 +177,7 @@ def run_on_inputs(
     """Do what `run_trials` does, with features and graph that were completed before."""
     method = find_method(model)
     chosen = method.options(options)
+    _check_device(run.device)
     problem = open_problem(
         inputs,
         labels,
@@ -189,6 +191,14 @@ def run_on_inputs(
     chunks = problem.chunks(method.trials_at_once(problem, chosen))
     outcomes = [method.run(chunk, chosen, run) for chunk in chunks]
     return _joined(model, outcomes, run)
+
+
+def _check_device(device: str) -> None:
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError, TypeError) as error:
+        reason = str(error).partition("\n")[0]
+        raise InputError(f"device {device!r} cannot be used: {reason}. Use 'cpu'.") from error
 
 
 def _joined(model: str, outcomes: list[Outcome], run: Run) -> TrialResults:
