@@ -1,0 +1,255 @@
+r"""How fast the graph learner is, against its rivals, in one run.
+
+    python benchmarks/graph_learning.py                    # everything, about 15 minutes
+    python benchmarks/graph_learning.py --only share,rivals --largest 100000
+
+Parts: share (solve time against neighbour search time), slope (time over the number of points,
+and memory), rivals (scikit-learn and pynndescent), solvers (Newton against the paper's
+primal-dual solver, to a relative gap of 1e-4), engines (exact against approximate search, from
+which "auto" chooses), start (import time). Parts that need MNIST or the Cora distance are left
+out, with a note, unless TRUEGRAPH_DATA is set.
+
+Machines are noisy: read the ratios; every ratio is of two times from this run, the best of
+several repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.decomposition import PCA
+from sklearn.neighbors import kneighbors_graph
+
+from truegraph import LearnedGraph, learn_graph, load_dataset
+from truegraph.data.storage import read_npz
+from truegraph.learning import (
+    EmbeddingDistance,
+    LabelDisagreement,
+    SumDistance,
+    primal_dual,
+    solver,
+)
+
+DEGREE = 10
+Row = dict[str, Any]
+
+
+def synthetic(count: int) -> np.ndarray:
+    """Return points (count, 16) of intrinsic dimension 8 with a little noise."""
+    rng = np.random.default_rng(0)
+    latent = rng.normal(size=(count, 8)).astype(np.float32)
+    curved = np.tanh(latent @ rng.normal(size=(8, 16)).astype(np.float32))
+    return curved + np.float32(0.05) * rng.normal(size=(count, 16)).astype(np.float32)
+
+
+def mnist() -> np.ndarray:
+    """Return MNIST reduced to 50 dimensions (70000, 50)."""
+    pixels = np.asarray(load_dataset("mnist").features, dtype=np.float32) / 255.0
+    return PCA(50, svd_solver="randomized", random_state=0).fit_transform(pixels)
+
+
+def cora_distance() -> SumDistance:
+    """Return the paper's distance on Cora (2485 nodes)."""
+    arrays = read_npz(Path(os.environ["TRUEGRAPH_DATA"]) / "hard" / "cora_distance.npz")
+    return SumDistance(EmbeddingDistance(arrays["z"]), LabelDisagreement.from_shares(arrays["p"]))
+
+
+def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
+    """Return the shortest time of several runs, and the last result."""
+    seconds, result = [], None
+    for _ in range(repeats):
+        began = time.perf_counter()
+        result = work()
+        seconds.append(time.perf_counter() - began)
+    return min(seconds), result
+
+
+def fastest(repeats: int, points: Any, **options: Any) -> LearnedGraph:
+    """Learn several times; return the run with the least total time."""
+    runs = [learn_graph(points, DEGREE, random_state=0, **options) for _ in range(repeats)]
+    return min(runs, key=lambda graph: graph.certificate.seconds["total"])
+
+
+def share(largest: int) -> list[Row]:
+    """Solve time as a share of the neighbour search time."""
+    cases: list[tuple[str, Callable[[], np.ndarray], int]] = [
+        (f"synthetic {count:,} x 16", lambda count=count: synthetic(count), repeats)
+        for count, repeats in ((100_000, 3), (1_000_000, 1))
+        if count <= largest
+    ]
+    if "TRUEGRAPH_DATA" in os.environ:
+        cases.append(("MNIST 70,000 x 50", mnist, 2))
+    rows = []
+    for name, make, repeats in cases:
+        certificate = fastest(repeats, make()).certificate
+        seconds = certificate.seconds
+        rows.append(
+            {
+                "data": name,
+                "engine": certificate.search,
+                "recall": round(certificate.recall, 3),
+                "search s": round(seconds["search"], 2),
+                "candidates s": round(seconds["candidates"], 2),
+                "solve s": round(seconds["solve"], 2),
+                "solve / search": round(seconds["solve"] / seconds["search"], 3),
+                "relative gap": f"{certificate.relative_gap:.0e}",
+            }
+        )
+    return rows
+
+
+def slope(largest: int) -> list[Row]:
+    """Total time and peak memory over the number of points, each in a process of its own."""
+    rows: list[Row] = []
+    for count in (10_000, 100_000, 1_000_000):
+        if count > largest:
+            continue
+        command = [sys.executable, __file__, "--measure", str(count)]
+        runs = [
+            json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+            for _ in range(1 if count == 1_000_000 else 2)
+        ]
+        row = min(runs, key=lambda run: float(run["total s"]))
+        if rows:
+            step = np.log(row["total s"] / rows[-1]["total s"])
+            row["slope"] = round(float(step / np.log(count / rows[-1]["points"])), 2)
+        rows.append(row)
+    return rows
+
+
+def measure(count: int) -> Row:
+    """Learn one graph with approximate search and report its time and this process's memory."""
+    learn_graph(synthetic(2000), DEGREE, candidates="ivf", random_state=0)  # compile
+    certificate = fastest(1, synthetic(count), candidates="ivf").certificate
+    return {
+        "points": count,
+        "total s": round(certificate.seconds["total"], 3),
+        "degree": round(certificate.degree, 2),
+        "peak memory GB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20, 2),
+    }
+
+
+def rivals(largest: int) -> list[Row]:
+    """Compare a learned graph with plain nearest-neighbour graphs of the same points."""
+    from pynndescent import NNDescent
+
+    count = min(100_000, largest)
+    points = synthetic(count)
+    ours = fastest(3, points).certificate.seconds["total"]
+    neighbours, _ = best(1, lambda: kneighbors_graph(points, DEGREE, n_jobs=-1))
+    NNDescent(points[:2000], n_neighbors=DEGREE, random_state=0, n_jobs=-1)  # compile
+    descent, _ = best(
+        2, lambda: NNDescent(points, n_neighbors=3 * DEGREE, random_state=0, n_jobs=-1)
+    )
+    return [
+        {"graph of 100,000 x 16": name, "seconds": round(s, 2), "times ours": round(s / ours, 1)}
+        for name, s in (
+            ("truegraph, learned, certified", ours),
+            ("scikit-learn kneighbors_graph, 10 neighbours", neighbours),
+            ("pynndescent, 30 neighbours (compiled before)", descent),
+        )
+    ]
+
+
+def solvers(largest: int) -> list[Row]:
+    """Newton against the paper's primal-dual solver, both to a relative gap of 1e-4."""
+    if "TRUEGRAPH_DATA" not in os.environ:
+        return []
+    rows = []
+    for name, data, degree in (
+        ("Cora, paper's distance, degree 100", cora_distance(), 100),
+        ("MNIST 70,000 x 50, degree 10", mnist(), DEGREE),
+    ):
+        learned = learn_graph(data, degree, random_state=0)
+        candidates, theta = learned.candidates, learned.certificate.theta
+        newton, ours = best(3, lambda c=candidates, t=theta: solver.solve(c, t, tol=1e-4))
+        paper, theirs = best(
+            1,
+            lambda c=candidates, t=theta: primal_dual.solve(c, t, tol=1e-4, max_iter=3000),
+        )
+        rows.append(
+            {
+                "problem": name,
+                "Newton s": round(newton, 3),
+                "gap": f"{ours.relative_gap:.0e}",
+                "primal-dual s": round(paper, 2),
+                "iterations": theirs.iterations,
+                "its gap": f"{theirs.relative_gap:.0e}",
+                "ratio": round(paper / newton, 1),
+            }
+        )
+    return rows
+
+
+def engines(largest: int) -> list[Row]:
+    """Exact against approximate search, over the number of points."""
+    rows = []
+    for count in (5_000, 10_000, 20_000, 40_000):
+        points = synthetic(count)
+        row: Row = {"points": count}
+        for engine in ("exact", "ivf", "hnsw"):
+            certificate = fastest(2, points, candidates=engine).certificate
+            row[f"{engine} s"] = round(certificate.seconds["search"], 2)
+            row[f"{engine} recall"] = round(certificate.recall, 3)
+        rows.append(row)
+    return rows
+
+
+def start(largest: int) -> list[Row]:
+    """Time to import, in a fresh process."""
+    code = "import time; t = time.perf_counter(); import truegraph; print(time.perf_counter() - t)"
+    seconds = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(5)]
+    return [{"import truegraph s": round(min(seconds), 3)}]
+
+
+PARTS = {
+    "start": start,
+    "engines": engines,
+    "share": share,
+    "rivals": rivals,
+    "solvers": solvers,
+    "slope": slope,
+}
+
+
+def table(rows: list[Row]) -> str:
+    """Format rows as a Markdown table."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    lines = ["| " + " | ".join(names) + " |", "|" + "---|" * len(names)]
+    lines += ["| " + " | ".join(str(row.get(name, "")) for name in names) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--only", default=",".join(PARTS), help="parts to run")
+    parser.add_argument("--largest", type=int, default=1_000_000, help="most points")
+    parser.add_argument("--json", action="store_true", help="print one JSON document")
+    parser.add_argument("--measure", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.measure:
+        print(json.dumps(measure(arguments.measure)))
+        return
+    learn_graph(synthetic(3000), DEGREE, candidates="ivf", random_state=0)  # compile
+    results = {}
+    for name in arguments.only.split(","):
+        results[name] = PARTS[name](arguments.largest)
+        if not arguments.json:
+            note = "left out: set TRUEGRAPH_DATA"
+            print(f"\n### {PARTS[name].__doc__}\n\n{table(results[name]) or note}", flush=True)
+    if arguments.json:
+        print(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
