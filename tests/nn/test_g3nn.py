@@ -99,5 +99,6 @@ def test_hyperparameters_are_those_of_the_authors() -> None:
     assert not model.stopping.watch_accuracy
     assert set(model.decay().values()) == {5e-4}
     assert model.decay().keys() == model.initial(np.array([0])).keys()
+    assert G3NN(G3NNSettings(patience=None), 3, 2).stopping is None
     with pytest.raises(InputError, match="'wrong'"):
         G3NN(G3NNSettings(elbo="wrong"), 3, 2)

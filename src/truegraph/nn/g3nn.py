@@ -46,8 +46,9 @@ class G3NNSettings(Settings):
         Edge probabilities p0 and p1 of the block model.
     supervision : float
         Weight of the cross-entropy of q on the labelled nodes.
-    patience : int
-        Epochs without a lower validation loss before training stops.
+    patience : int or None
+        Epochs without a lower validation loss before training stops. None: all epochs, and the
+        last weights instead of the best; with five labels per class they have collapsed.
     elbo : "published" or "corrected"
     """
 
@@ -57,7 +58,7 @@ class G3NNSettings(Settings):
     within: float = 0.9
     between: float = 0.1
     supervision: float = 1.0
-    patience: int = 200
+    patience: int | None = 200
     elbo: str = "published"
 
 
@@ -85,7 +86,8 @@ class G3NN(Classifier):
         super().__init__(settings, features, classes)
         if settings.elbo not in ("published", "corrected"):
             raise InputError(f'elbo must be "published" or "corrected", got {settings.elbo!r}')
-        self.stopping = EarlyStopping(settings.patience)
+        if settings.patience is not None:
+            self.stopping = EarlyStopping(settings.patience)
 
     @staticmethod
     def operator(adjacency: Any) -> csr_array:
