@@ -34,12 +34,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning import incomplete_cholesky, kernels
+from truegraph.learning import kernels
+from truegraph.learning.dual import DualPoint, Problem
 from truegraph.learning.threads import thread_limit
 
 Floats = NDArray[np.float64]
 
-_LONGEST_STEP = 3.0  # relative change of lam
 _SHORT_STEP = 3e-4  # two shorter line searches in a row count as a stall
 _PLAIN_STEPS = 120  # steps without smoothing before a problem counts as stiff
 _IDLE_STEPS = 8  # steps in a row that change the dual by no more than rounding
@@ -106,132 +106,6 @@ def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
     return 1.0 / math.sqrt(2.0 * alpha * beta), math.sqrt(alpha / (2.0 * beta))
 
 
-class _Problem:
-    """Candidate pairs, and room for the Hessian of the point that was evaluated last."""
-
-    def __init__(self, candidates: csr_array) -> None:
-        self.candidates = candidates
-        self.columns = np.empty(candidates.nnz, dtype=candidates.indices.dtype)
-        self.values = np.empty(candidates.nnz)
-        self.owner: _Dual | None = None
-
-
-class _Dual:
-    """Minus the dual at one point: its value, its derivatives and what they are made of.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_nodes, 2)
-        The multipliers as pairs of floats, see `kernels`; lam (n_nodes,) is their leading part.
-    """
-
-    def __init__(self, problem: _Problem, theta: float, smoothing: float, pairs: Floats) -> None:
-        self.problem, self.theta, self.smoothing = problem, theta, smoothing
-        self.pairs, self.lam = pairs, pairs[:, 0].copy()
-        self._evaluate()
-
-    def _evaluate(self) -> None:
-        nodes, c = self.lam.size, self.problem.candidates
-        self.degree, self.diagonal, potential = (np.empty(nodes) for _ in range(3))
-        self.active = np.empty(nodes, dtype=np.int64)
-        kernels.evaluate(
-            c.indptr,
-            c.indices,
-            c.data,
-            self.theta,
-            self.pairs,
-            self.smoothing,
-            self.degree,
-            potential,
-            self.diagonal,
-            self.active,
-            self.problem.columns,
-            self.problem.values,
-        )
-        self.problem.owner = self
-        self.value = float(potential.sum() - np.log(self.lam).sum())
-
-    @property
-    def gradient(self) -> Floats:
-        return self.lam * self.degree - 1.0
-
-    @property
-    def dual(self) -> float:
-        """The lower bound; meaningful without smoothing only."""
-        return self.lam.size - self.value
-
-    @property
-    def gap(self) -> float:
-        """Primal minus dual of the graph w(lam), infinite when a node has no weight."""
-        product = self.lam * self.degree
-        if not product.min() > 0.0:
-            return math.inf
-        return float(np.sum(product - 1.0 - np.log(product)))
-
-    @property
-    def relative_gap(self) -> float:
-        """The gap relative to the primal objective."""
-        gap = self.gap
-        return gap / max(1.0, abs(self.dual + gap)) if math.isfinite(gap) else math.inf
-
-    def moved(self, step: Floats, length: float) -> _Dual:
-        """Return the point reached by changing lam by the relative amount length * step."""
-        return _Dual(self.problem, self.theta, self.smoothing, self._changed(length * step))
-
-    def _changed(self, change: Floats) -> Floats:
-        """Return the multipliers after a relative change.
-
-        Straight in lam, for edges between stiff nodes only stay as they are on a straight line,
-        until half of lam is gone; from there exponential, so that lam stays positive.
-        """
-        change = np.where(change > -0.5, change, 0.5 * np.expm1(2.0 * change + 1.0) - 0.5)
-        lam, lost = _sum_with_error(self.lam, self.lam * change)
-        return np.column_stack(_sum_with_error(lam, lost + self.pairs[:, 1] * (1.0 + change)))
-
-    def smoothed(self, smoothing: float) -> _Dual:
-        """Return the same point of the problem with that smoothing."""
-        return _Dual(self.problem, self.theta, smoothing, self.pairs)
-
-    def newton_step(self) -> tuple[Floats, int]:
-        """Return the relative change of lam, at most _LONGEST_STEP, and the CG iterations."""
-        right = -self.gradient
-        stiff = self.smoothing > 0.0  # or we would not be smoothing
-        step, inner = self._solve_hessian(right, min(0.1, float(np.abs(right).max())), stiff)
-        largest = float(np.abs(step).max())
-        return step * min(1.0, _LONGEST_STEP / max(largest, 1e-300)), inner
-
-    def predicted(self, theta: float, stiff: bool) -> _Dual:
-        """Return a first guess for another theta: this point moved along the path's tangent."""
-        c, pull = self.problem.candidates, np.empty(self.lam.size)
-        kernels.active_distances(c.indptr, c.indices, c.data, self.theta, self.pairs, pull)
-        right = math.log(theta / self.theta) * self.lam * pull
-        step, _ = self._solve_hessian(right, 1e-4 if stiff else 1e-2, stiff)
-        pairs = self._changed(np.clip(step, -_LONGEST_STEP, _LONGEST_STEP))
-        return _Dual(self.problem, theta, self.smoothing, pairs)
-
-    def edge_weights(self) -> Floats:
-        """Return w(lam), one entry per stored candidate entry."""
-        c = self.problem.candidates
-        out = np.empty(c.nnz)
-        kernels.weights(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
-        return out
-
-    def _solve_hessian(self, right: Floats, tolerance: float, stiff: bool) -> tuple[Floats, int]:
-        problem, step = self.problem, np.empty(self.lam.size)
-        if problem.owner is not self:
-            self._evaluate()
-        rows = (problem.candidates.indptr, self.active, problem.columns, problem.values)
-        limit = 10 * step.size + 100
-        if not stiff:
-            inner = kernels.conjugate_gradients(*rows, self.diagonal, right, tolerance, limit, step)
-        else:
-            order = np.argsort(-self.lam, kind="stable")
-            inner = incomplete_cholesky.conjugate_gradients(
-                *rows, self.diagonal, right, order, tolerance, limit, step
-            )
-        return step, inner
-
-
 class _Newton:
     """Newton's method with a line search, counting its work across restarts."""
 
@@ -241,7 +115,9 @@ class _Newton:
         self.iterations = 0
         self.inner = 0
 
-    def run(self, point: _Dual, done: Callable[[_Dual], bool], most: int | None = None) -> _Dual:
+    def run(
+        self, point: DualPoint, done: Callable[[DualPoint], bool], most: int | None = None
+    ) -> DualPoint:
         """Descend from point until done, out of iterations, at rounding or stalled.
 
         With `most`, two very short steps in a row or so many steps count as a stall.
@@ -265,19 +141,12 @@ class _Newton:
         return point
 
 
-def _sum_with_error(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Return a + b rounded, and exactly what the rounding lost (Knuth's two-sum)."""
-    total = a + b
-    part = total - a
-    return total, (a - (total - part)) + (b - part)
-
-
-def _rounding(point: _Dual) -> float:
+def _rounding(point: DualPoint) -> float:
     """How far two values of the dual may differ by rounding alone."""
     return 1e-13 * max(1.0, abs(point.value))
 
 
-def _line_search(point: _Dual, step: Floats) -> tuple[_Dual | None, float]:
+def _line_search(point: DualPoint, step: Floats) -> tuple[DualPoint | None, float]:
     """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
     slope = float(np.sum(point.gradient * step))  # not BLAS: its sums depend on the threads
     allowance = _rounding(point)
@@ -317,7 +186,7 @@ def solve(
     """
     newton = _Newton(max_iter, on_step)
 
-    def optimal(point: _Dual) -> bool:
+    def optimal(point: DualPoint) -> bool:
         return point.relative_gap <= tol and _is_flat(point, math.sqrt(tol))
 
     # On a small problem threads save little, and on a busy machine they wait for one another.
@@ -333,20 +202,20 @@ def solve(
         return _solution(point, tol, newton, smoothed or stiff, start)
 
 
-def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> _Dual:
+def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> DualPoint:
     if start is None:
         pairs = np.zeros((candidates.shape[0], 2))
         kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
-        return _Dual(_Problem(candidates), theta, 0.0, pairs)
+        return DualPoint(Problem(candidates), theta, 0.0, pairs)
     point = start.point
     if point.problem.candidates is not candidates:
-        point = _Dual(_Problem(candidates), start.theta, 0.0, point.pairs)
+        point = DualPoint(Problem(candidates), start.theta, 0.0, point.pairs)
     return point if theta == start.theta else point.predicted(theta, start.smoothed)
 
 
 def _follow_smoothing(
-    point: _Dual, newton: _Newton, optimal: Callable[[_Dual], bool], most: float
-) -> _Dual:
+    point: DualPoint, newton: _Newton, optimal: Callable[[DualPoint], bool], most: float
+) -> DualPoint:
     """Drive the smoothing to zero, each level warm-started from the one before.
 
     A level is solved as accurately as its smoothing perturbs the gradient, about sqrt(m).
@@ -364,7 +233,7 @@ def _follow_smoothing(
     return best
 
 
-def _first_smoothing(point: _Dual, most: float) -> float:
+def _first_smoothing(point: DualPoint, most: float) -> float:
     """Return the least smoothing, up to most, under which the point is nearly stationary."""
     smoothing = 1e-10
     while smoothing < most and not _is_flat(point.smoothed(smoothing), 0.5):
@@ -372,7 +241,7 @@ def _first_smoothing(point: _Dual, most: float) -> float:
     return smoothing
 
 
-def _is_flat(point: _Dual, accuracy: float) -> bool:
+def _is_flat(point: DualPoint, accuracy: float) -> bool:
     return float(np.abs(point.gradient).max()) <= accuracy
 
 
@@ -402,7 +271,7 @@ def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) ->
 
 
 def _solution(
-    point: _Dual, tol: float, newton: _Newton, smoothed: bool, start: Solution | None
+    point: DualPoint, tol: float, newton: _Newton, smoothed: bool, start: Solution | None
 ) -> Solution:
     primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):
