@@ -72,5 +72,6 @@ def test_hyperparameters_are_those_of_the_authors() -> None:
     assert (settings.learning_rate, settings.dropout, settings.epochs) == (0.005, 0.6, 100_000)
     assert model.stopping.patience == 100
     assert model.stopping.watch_accuracy
+    assert GAT(replace(settings, patience=None), 3, 2).stopping is None
     assert set(model.decay().values()) == {5e-4}
     assert model.decay().keys() == model.initial(np.array([0])).keys()

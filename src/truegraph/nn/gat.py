@@ -37,8 +37,9 @@ class GATSettings(Settings):
         Heads of the second layer, averaged.
     dropout : float
         On each head's input, coefficients and projected features.
-    patience : int
-        Epochs without a gain in validation loss or accuracy before training stops.
+    patience : int or None
+        Epochs without a gain in validation loss or accuracy before training stops. None: all
+        epochs (choose ``epochs``), and the last weights instead of the best.
     """
 
     learning_rate: float = 0.005
@@ -47,7 +48,7 @@ class GATSettings(Settings):
     hidden: int = 8
     output_heads: int = 1
     dropout: float = 0.6
-    patience: int = 100
+    patience: int | None = 100
 
 
 class GAT(Classifier):
@@ -62,7 +63,8 @@ class GAT(Classifier):
 
     def __init__(self, settings: GATSettings, features: int, classes: int) -> None:
         super().__init__(settings, features, classes)
-        self.stopping = EarlyStopping(settings.patience, watch_accuracy=True)
+        if settings.patience is not None:
+            self.stopping = EarlyStopping(settings.patience, watch_accuracy=True)
 
     @staticmethod
     def operator(adjacency: Any) -> csr_array:
