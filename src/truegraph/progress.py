@@ -15,10 +15,10 @@ class Progress:
     """A silent listener, and the interface of every other."""
 
     def stage(self, name: str) -> None:
-        """A new stage of the work begins."""
+        """Begin a new stage of the work."""
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
-        """So much of the stage is done; total is None when it cannot be known."""
+        """Say how much of the stage is done; total is None when it cannot be known."""
 
 
 class ConsoleProgress(Progress):

@@ -88,7 +88,8 @@ def match_degree(
     theta = closed_form.theta(degree) if start is None else start.theta
     search = _DegreeSearch(closed_form, degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
-    best, least = start, math.inf
+    best: Solution | None = None
+    least = math.inf
     for _ in range(_MAX_SOLVES):
         start = solve(theta, tol=accuracy, start=start)
         error = search.record(theta, start.degree)

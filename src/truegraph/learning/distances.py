@@ -11,6 +11,7 @@ so that any Euclidean index can find the candidate pairs, also of the paper's co
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,10 @@ class Distance(ABC):
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the exact distances of the pairs (rows[e], columns[e]), shape (pairs,)."""
 
+    @abstractmethod
+    def permuted(self, order: NDArray[Any]) -> Distance:
+        """Return the same distance with node order[i] as node i."""
+
     def values_from(self, node: int, others: NDArray[Any]) -> Floats:
         """Return the exact distances from one node to others, shape (others,)."""
         # Thousands of such calls in a row are common: do not wake threads for a short row.
@@ -133,6 +138,12 @@ class EmbeddingDistance(Distance):
         """The points themselves."""
         return self._points
 
+    def permuted(self, order: NDArray[Any]) -> EmbeddingDistance:
+        """Return the same distance with node order[i] as node i."""
+        made = copy(self)
+        made._points = self._points[order]
+        return made
+
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return |x_i - x_j|^2."""
         return squared_distances(self._points, rows, columns)
@@ -165,6 +176,12 @@ class CosineDistance(Distance):
     def base(self) -> Points:
         """Rows of length sqrt(1/2), whose squared distance is 1 - cos."""
         return self._directions
+
+    def permuted(self, order: NDArray[Any]) -> CosineDistance:
+        """Return the same distance with node order[i] as node i."""
+        made = copy(self)
+        made._directions = self._directions[order]
+        return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return 1 - cos(x_i, x_j)."""
@@ -217,6 +234,12 @@ class LabelDisagreement(Distance):
         rest = np.sqrt(np.maximum(0.0, 1.0 - (self.shares**2).sum(axis=1)))
         return np.column_stack([self.shares, rest]) / np.sqrt(2.0)
 
+    def permuted(self, order: NDArray[Any]) -> LabelDisagreement:
+        """Return the same distance with node order[i] as node i."""
+        made = copy(self)
+        made.shares = self.shares[order]
+        return made
+
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return 1 - p_i . p_j."""
         out = np.empty(len(rows))
@@ -266,6 +289,12 @@ class SumDistance(Distance):
     def base(self) -> Points:
         """Both distances' vectors side by side, the second's times sqrt(weight)."""
         return _side_by_side(self.first.base, self.second.base, self.weight)
+
+    def permuted(self, order: NDArray[Any]) -> SumDistance:
+        """Return the same distance with node order[i] as node i."""
+        made = copy(self)
+        made.first, made.second = self.first.permuted(order), self.second.permuted(order)
+        return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return first_ij + weight * second_ij."""

@@ -31,11 +31,14 @@ from truegraph.learning.inputs import (
     require_candidates,
 )
 from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.neighbours import spatial_order
 from truegraph.learning.primal_dual import solve as solve_primal_dual
+from truegraph.learning.reorder import restored
 from truegraph.learning.solver import Solution
 from truegraph.learning.solver import solve as solve_newton
 from truegraph.progress import Progress
 
+_MANY_NODES = 50_000  # from here on the order of the nodes shows in the time
 _FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
 
 
@@ -78,11 +81,29 @@ class Run:
         fixed: csr_array | None,
         forbidden: csr_array | None,
     ) -> LearnedGraph:
-        """Search candidate pairs and solve, until no more pairs are needed."""
+        """Learn the graph of a distance, of which users and items are told apart by n_users."""
         check_two_nodes(distance.n_nodes)
-        check_degree(
-            self.settings.degree, _most_edges(distance.n_nodes, n_users), "that many nodes"
-        )
+        most = _most_edges(distance.n_nodes, n_users)
+        check_degree(self.settings.degree, most, "that many nodes")
+        plain = n_users is None and fixed is None and forbidden is None
+        if not plain or self._engine(distance) == "exact" or distance.n_nodes < _MANY_NODES:
+            return self._search_and_solve(distance, n_users, fixed, forbidden)
+        with self._stage("search"):
+            order = spatial_order(distance.base, int(self.rng.integers(2**31)))
+        graph = self._search_and_solve(distance.permuted(order), None, None, None)
+        with self._stage("candidates"):
+            graph = restored(graph, order)
+        self.seconds["total"] = time.perf_counter() - self._began
+        return graph
+
+    def _search_and_solve(
+        self,
+        distance: Distance,
+        n_users: int | None,
+        fixed: csr_array | None,
+        forbidden: csr_array | None,
+    ) -> LearnedGraph:
+        """Search candidate pairs and solve, until no more pairs are needed."""
         k = math.ceil(self.settings.candidate_ratio * (self.settings.degree or _FIRST_DEGREE))
         lists = self._search(distance, n_users, k)
         solution: Solution | None = None
@@ -135,10 +156,13 @@ class Run:
         wanted = math.ceil(self.settings.candidate_ratio * solution.degree)
         return wanted if wanted > lists.lengths.max() else None
 
-    def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
-        engine = choose_engine(self.settings.engine, distance.n_nodes)
+    def _engine(self, distance: Distance) -> str:
         if self.settings.scope == "global":
-            engine = "exact"
+            return "exact"
+        return choose_engine(self.settings.engine, distance.n_nodes)
+
+    def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
+        engine = self._engine(distance)
         with self._stage("search"):
             if n_users is None:
                 return nearest_lists(

@@ -44,7 +44,7 @@ _SHORT_STEP = 3e-4  # two shorter line searches in a row count as a stall
 _PLAIN_STEPS = 120  # steps without smoothing before a problem counts as stiff
 _IDLE_STEPS = 8  # steps in a row that change the dual by no more than rounding
 _SMOOTHING_FACTOR = 0.1
-_SMALLEST_SMOOTHING = 1e-22
+_SMALLEST_SMOOTHING = 1e-40
 _SMALL = 2_000_000  # stored candidate entries
 
 

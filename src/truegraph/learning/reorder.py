@@ -1,0 +1,60 @@
+"""Solving in another order of the nodes.
+
+Pairs of neighbours are read at random when nodes come in any order, and a million nodes do not
+fit into the processor's caches. With neighbours near one another, every pass over the pairs is
+about twice as fast. The result is put back into the caller's order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.learning.learned import LearnedGraph
+
+
+def restored(graph: LearnedGraph, order: NDArray[np.int64]) -> LearnedGraph:
+    """Return a graph learned on nodes order[0], order[1], ... in the order 0, 1, ..."""
+    rank = np.empty_like(order)
+    rank[order] = np.arange(order.size)
+    return replace(
+        graph,
+        adjacency=_restored_matrix(graph.adjacency, order, rank),
+        candidates=_restored_matrix(graph.candidates, order, rank),
+        multipliers=graph.multipliers[rank],
+    )
+
+
+def _restored_matrix(
+    matrix: csr_array, order: NDArray[np.int64], rank: NDArray[np.int64]
+) -> csr_array:
+    indptr = np.zeros_like(matrix.indptr)
+    np.cumsum(np.diff(matrix.indptr)[rank], out=indptr[1:])
+    indices, data = np.empty_like(matrix.indices), np.empty_like(matrix.data)
+    _fill(matrix.indptr, matrix.indices, matrix.data, order, rank, indptr, indices, data)
+    return csr_array((data, indices, indptr), shape=matrix.shape)
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _fill(
+    old_start: Any,
+    old_indices: Any,
+    old_data: Any,
+    order: Any,
+    rank: Any,
+    indptr: Any,
+    indices: Any,
+    data: Any,
+) -> None:
+    for i in prange(rank.size):
+        old = slice(old_start[rank[i]], old_start[rank[i] + 1])
+        new = slice(indptr[i], indptr[i + 1])
+        columns = order[old_indices[old]]
+        by_column = np.argsort(columns)
+        indices[new] = columns[by_column]
+        data[new] = old_data[old][by_column]
