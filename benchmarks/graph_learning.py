@@ -122,6 +122,8 @@ def slope(largest: int) -> list[Row]:
         if rows:
             step = np.log(row["total s"] / rows[-1]["total s"])
             row["slope"] = round(float(step / np.log(count / rows[-1]["points"])), 2)
+            whole = np.log(row["total s"] / rows[0]["total s"])
+            row["slope from the first"] = round(float(whole / np.log(count / rows[0]["points"])), 2)
         rows.append(row)
     return rows
 

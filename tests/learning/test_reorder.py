@@ -7,7 +7,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import learn_graph
-from truegraph.learning import pipeline
+from truegraph.learning import (
+    CosineDistance,
+    Distance,
+    EmbeddingDistance,
+    LabelDisagreement,
+    SumDistance,
+    pipeline,
+)
 from truegraph.learning.neighbours import spatial_order
 from truegraph.testing import dual_bound, primal_objective
 
@@ -43,3 +50,23 @@ def test_the_order_does_not_change_the_graph(monkeypatch: pytest.MonkeyPatch) ->
     other = learn_graph(POINTS[:300], 8, candidates="ivf", random_state=0, tol=1e-12)
     assert usual.certificate.recall == other.certificate.recall == 1.0
     assert abs(usual.adjacency - other.adjacency).max() < 1e-6
+
+
+def _distances() -> list[Distance]:
+    points = POINTS[:40]
+    shares = np.abs(points) / np.abs(points).sum(axis=1, keepdims=True)
+    embedding, labels = EmbeddingDistance(points), LabelDisagreement.from_shares(shares)
+    return [embedding, CosineDistance(points), labels, SumDistance(embedding, labels)]
+
+
+@pytest.mark.parametrize("own_way", [True, False], ids=["own", "of any distance"])
+@pytest.mark.parametrize("distance", _distances(), ids=lambda d: type(d).__name__)
+def test_a_permuted_distance_names_the_nodes_anew(distance: Distance, own_way: bool) -> None:
+    order = np.random.default_rng(1).permutation(40)
+    permuted = distance.permuted(order) if own_way else Distance.permuted(distance, order)
+    rows, columns = np.triu_indices(40, 1)
+    expected = distance.pair_values(order[rows], order[columns])
+    assert permuted.n_nodes == 40
+    assert (permuted.pair_values(rows, columns) == expected).all()
+    assert (permuted.queries == distance.queries[order]).all()
+    assert (permuted.base == distance.base[order]).all()

@@ -74,9 +74,9 @@ class Distance(ABC):
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the exact distances of the pairs (rows[e], columns[e]), shape (pairs,)."""
 
-    @abstractmethod
     def permuted(self, order: NDArray[Any]) -> Distance:
         """Return the same distance with node order[i] as node i."""
+        return _PermutedDistance(self, order)
 
     def values_from(self, node: int, others: NDArray[Any]) -> Floats:
         """Return the exact distances from one node to others, shape (others,)."""
@@ -109,6 +109,28 @@ class Distance(ABC):
                 break
             node, best = following, float(values[following])
         return best
+
+
+class _PermutedDistance(Distance):
+    """Any distance with node order[i] as node i."""
+
+    def __init__(self, distance: Distance, order: NDArray[Any]) -> None:
+        self._distance, self._order = distance, order
+
+    @property
+    def n_nodes(self) -> int:
+        return self._distance.n_nodes
+
+    @property
+    def queries(self) -> Points:
+        return self._distance.queries[self._order]
+
+    @property
+    def base(self) -> Points:
+        return self._distance.base[self._order]
+
+    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        return self._distance.pair_values(self._order[rows], self._order[columns])
 
 
 class EmbeddingDistance(Distance):
