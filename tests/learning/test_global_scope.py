@@ -180,3 +180,15 @@ def test_the_usual_lists_are_too_short_for_the_papers_distance(cora_distance: Su
     entries = short.candidates.tocoo()
     asking[entries.row, entries.col] = False
     assert np.triu(asking, 1).sum() > 10_000
+
+
+@pytest.mark.parametrize("density", [{"degree": 4}, {"theta": 2.0}], ids=str)
+def test_the_papers_solver_finds_the_missing_pairs_too(density: dict[str, float]) -> None:
+    points = np.random.default_rng(8).uniform(size=(40, 2))
+    options = {"scope": "global", "candidate_ratio": 1.0, "tol": 1e-6, **density}
+    paper = learn_graph(points, solver="primal-dual", max_iter=20_000, **options)
+    newton = learn_graph(points, **options)
+    assert paper.certificate.scope == newton.certificate.scope == "global"
+    assert paper.certificate.primal == pytest.approx(newton.certificate.primal, rel=1e-2)
+    short = learn_graph(points, candidate_ratio=1.0, **density)
+    assert paper.certificate.candidate_pairs > short.certificate.candidate_pairs

@@ -178,11 +178,8 @@ class Run:
         The density search is Newton's in either case: the paper's iteration is too slow to be
         repeated, and its unconverged graphs are too dense to be counted.
         """
-        settings, tol, is_newton = (
-            self.settings,
-            self.settings.tol,
-            self.settings.solver == "newton",
-        )
+        settings, tol = self.settings, self.settings.tol
+        is_newton = settings.solver == "newton"
         steps = settings.max_iter if is_newton else DEFAULT_MAX_ITER["newton"]
         newton = partial(solve_newton, candidates, max_iter=steps, on_step=self._on_step)
         with self._stage("solve"):

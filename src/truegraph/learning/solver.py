@@ -65,7 +65,8 @@ class Solution:
     iterations, inner_iterations : int
         Newton steps and conjugate gradient steps, those of the solution it began from included.
     point : object
-        The solver's own state, from which a neighbouring problem is started.
+        The solver's own state, from which a neighbouring problem is started; None for the paper's
+        solver, which always starts at zero.
     """
 
     theta: float
@@ -203,7 +204,7 @@ def solve(
 
 
 def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> DualPoint:
-    if start is None:
+    if start is None or start.point is None:
         pairs = np.zeros((candidates.shape[0], 2))
         kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
         return DualPoint(Problem(candidates), theta, 0.0, pairs)
