@@ -12,9 +12,12 @@ from truegraph.evaluation.metrics import (
     macro_f1,
     negative_log_likelihood,
 )
+from truegraph.evaluation.scores import METRICS, Metric, score_trial
 from truegraph.evaluation.significance import PairedTest, Summary, mean_std, paired_wilcoxon
 
 __all__ = [
+    "METRICS",
+    "Metric",
     "PairedTest",
     "ReliabilityCurve",
     "Summary",
@@ -27,4 +30,5 @@ __all__ = [
     "negative_log_likelihood",
     "paired_wilcoxon",
     "reliability_curve",
+    "score_trial",
 ]

@@ -9,48 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.evaluation import (
-    accuracy,
-    brier_score,
-    error_detection_auroc,
-    expected_calibration_error,
-    macro_f1,
-    mean_std,
-    negative_log_likelihood,
-    paired_wilcoxon,
-)
+from truegraph.evaluation import METRICS, mean_std, paired_wilcoxon, score_trial
 
 if TYPE_CHECKING:
     from truegraph.data import NodeSplit
     from truegraph.tasks.trials import TrialResults
-
-
-@dataclass(frozen=True)
-class Metric:
-    """How a metric is shown.
-
-    Attributes
-    ----------
-    heading : str
-    better : str
-        "higher" or "lower".
-    percent : bool
-        Whether it is a share, shown in per cent.
-    """
-
-    heading: str
-    better: str
-    percent: bool = False
-
-
-METRICS = {
-    "accuracy": Metric("accuracy %", "higher", percent=True),
-    "macro_f1": Metric("macro-F1 %", "higher", percent=True),
-    "negative_log_likelihood": Metric("NLL", "lower"),
-    "brier_score": Metric("Brier", "lower"),
-    "expected_calibration_error": Metric("ECE %", "lower", percent=True),
-    "error_detection_auroc": Metric("error AUROC", "higher"),
-}
 
 
 @dataclass(frozen=True)
@@ -70,38 +33,6 @@ class ModelScores:
     name: str
     values: dict[str, list[float]]
     seconds: float
-
-
-def score_trial(
-    labels: NDArray[np.integer],
-    probabilities: NDArray[np.floating],
-    uncertainty: NDArray[np.floating],
-) -> dict[str, float]:
-    """Return every metric of one trial.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape (n_nodes,)
-        True classes of the test nodes.
-    probabilities : ndarray of float, shape (n_nodes, n_classes)
-        Predicted class probabilities of the test nodes.
-    uncertainty : ndarray of float, shape (n_nodes,)
-        Predictive entropy of the test nodes, which should tell wrong predictions from right ones.
-
-    Returns
-    -------
-    metrics : dict of str to float
-        The keys of `METRICS`.
-    """
-    predicted = probabilities.argmax(axis=1)
-    return {
-        "accuracy": accuracy(labels, predicted),
-        "macro_f1": macro_f1(labels, predicted),
-        "negative_log_likelihood": negative_log_likelihood(labels, probabilities),
-        "brier_score": brier_score(labels, probabilities),
-        "expected_calibration_error": expected_calibration_error(labels, probabilities),
-        "error_detection_auroc": error_detection_auroc(uncertainty, predicted == labels),
-    }
 
 
 def score_trials(
@@ -158,9 +89,8 @@ def _cell(metric: str, values: Sequence[float]) -> str:
     if not defined:
         return "-"
     summary = mean_std(defined)
-    if METRICS[metric].percent:
-        return f"{100 * summary.mean:.1f} ± {100 * summary.std:.1f}"
-    return f"{summary.mean:.3f} ± {summary.std:.3f}"
+    shown = METRICS[metric].shown
+    return f"{shown(summary.mean)} ± {shown(summary.std)}"
 
 
 def markdown(rows: Sequence[Sequence[str]]) -> str:

@@ -1,0 +1,84 @@
+"""The metrics of a trial of node classification, and how each metric is shown."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.evaluation.calibration import expected_calibration_error
+from truegraph.evaluation.metrics import (
+    accuracy,
+    brier_score,
+    error_detection_auroc,
+    macro_f1,
+    negative_log_likelihood,
+)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """How a metric is shown.
+
+    Attributes
+    ----------
+    heading : str
+    better : str
+        "higher", "lower" or, for mere counts, "neither".
+    percent : bool
+        Whether it is a share, shown in per cent.
+    digits : int
+        Digits after the point.
+    """
+
+    heading: str
+    better: str
+    percent: bool = False
+    digits: int = 3
+
+    def shown(self, value: float) -> str:
+        """Return a value as text, a share in per cent but without the sign."""
+        return f"{100 * value if self.percent else value:.{self.digits}f}"
+
+
+METRICS = {
+    "accuracy": Metric("accuracy %", "higher", percent=True, digits=1),
+    "macro_f1": Metric("macro-F1 %", "higher", percent=True, digits=1),
+    "negative_log_likelihood": Metric("NLL", "lower"),
+    "brier_score": Metric("Brier", "lower"),
+    "expected_calibration_error": Metric("ECE %", "lower", percent=True, digits=1),
+    "error_detection_auroc": Metric("error AUROC", "higher"),
+}
+
+
+def score_trial(
+    labels: NDArray[np.integer],
+    probabilities: NDArray[np.floating],
+    uncertainty: NDArray[np.floating],
+) -> dict[str, float]:
+    """Return every metric of one trial.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_nodes,)
+        True classes of the test nodes.
+    probabilities : ndarray of float, shape (n_nodes, n_classes)
+        Predicted class probabilities of the test nodes.
+    uncertainty : ndarray of float, shape (n_nodes,)
+        Predictive entropy of the test nodes, which should tell wrong predictions from right ones.
+
+    Returns
+    -------
+    metrics : dict of str to float
+        The keys of `METRICS`.
+    """
+    predicted = probabilities.argmax(axis=1)
+    return {
+        "accuracy": accuracy(labels, predicted),
+        "macro_f1": macro_f1(labels, predicted),
+        "negative_log_likelihood": negative_log_likelihood(labels, probabilities),
+        "brier_score": brier_score(labels, probabilities),
+        "expected_calibration_error": expected_calibration_error(labels, probabilities),
+        "error_detection_auroc": error_detection_auroc(uncertainty, predicted == labels),
+    }
