@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 _PUBLIC = {
     "load_dataset": "truegraph.data",
     "list_datasets": "truegraph.data",
+    "Interactions": "truegraph.data",
     "GraphLearner": "truegraph.learning",
     "LearnedGraph": "truegraph.learning",
     "learn_graph": "truegraph.learning",

@@ -22,8 +22,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.graphs import as_adjacency
+from truegraph.data.planted import PlantedInteractions, planted_interactions
 
 Floats = NDArray[np.float64]
+
+__all__ = [
+    "KnownProblem",
+    "PlantedInteractions",
+    "dual_bound",
+    "planted_clusters",
+    "planted_interactions",
+    "primal_objective",
+    "regular_simplex",
+    "ring",
+    "two_nodes",
+]
 
 
 @dataclass(frozen=True)

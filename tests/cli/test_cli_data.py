@@ -11,8 +11,17 @@ import pytest
 def test_list(program) -> None:
     done = program("data", "list")
     assert done.code == 0
-    lines = {line.split()[0]: line for line in done.out.splitlines()}
+    nodes, interactions = done.out.split("\n\n")
+    lines = {line.split()[0]: line for line in nodes.splitlines()}
     assert {"name", "cora", "citeseer", "pubmed", "digits", "mnist"} == set(lines)
+    assert [line.split()[0] for line in interactions.splitlines()] == [
+        "name",
+        "ml100k",
+        "amazon_cds",
+        "amazon_books",
+        "yelp2018",
+        "planted",
+    ]
     assert "2708    5278      1433        7  embedded" in lines["cora"]
     assert "can be fetched" in lines["pubmed"]
     documents = json.loads(program("data", "list", "--json").out)["datasets"]
@@ -35,6 +44,15 @@ def test_info(program) -> None:
     assert document["statistics"]["homophily"] == pytest.approx(0.81, abs=0.001)
     assert document["largest_component"]["nodes"] == 2485
     assert document["source"] == "embedded"
+
+
+def test_info_of_interactions(program) -> None:
+    done = program("data", "info", "yelp2018")
+    assert done.code == 0
+    for fact in ("2,784", "stand-in", "119514", "not here"):
+        assert fact in done.out
+    document = json.loads(program("data", "info", "planted", "--json").out)
+    assert document["source"] == "generated"
 
 
 def test_info_without_a_graph_or_without_the_data(program) -> None:

@@ -23,11 +23,17 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the data set,
 @data_commands.command("list", epilog="Example: truegraph data list")
 def list_command(as_json: Json = False) -> None:
     """List the data sets, their sizes, and where each is found."""
-    from truegraph.data import list_datasets
+    from truegraph.data import list_datasets, list_interaction_sets
 
     infos = list_datasets()
+    interaction_sets = list_interaction_sets()
     if as_json:
-        print_json({"datasets": [asdict(info) for info in infos]})
+        print_json(
+            {
+                "datasets": [asdict(info) for info in infos],
+                "interaction_sets": [asdict(entry) for entry in interaction_sets],
+            }
+        )
         return
     layout = "{:<10}{:>8}{:>8}{:>10}{:>9}  {:<16}{}"
     typer.echo(
@@ -36,13 +42,23 @@ def list_command(as_json: Json = False) -> None:
     for info in infos:
         sizes = ["-" if size is None else size for size in info.statistics.values()]
         typer.echo(layout.format(info.name, *sizes, _where(info), info.description))
+    layout = "{:<14}{:>6}{:>7}{:>14}  {:<16}{}"
+    typer.echo(
+        "\n" + layout.format("name", "users", "items", "interactions", "found", "description")
+    )
+    for entry in interaction_sets:
+        where = entry.source or "not here"
+        typer.echo(layout.format(entry.name, *entry.statistics.values(), where, entry.description))
 
 
 @data_commands.command("info", epilog="Example: truegraph data info cora")
 def info_command(name: Name, as_json: Json = False) -> None:
     """Show the statistics, the origin and the licence of a data set."""
-    from truegraph.data import dataset_info
+    from truegraph.data import dataset_info, list_interaction_sets
 
+    if name.lower() in [entry.name for entry in list_interaction_sets()]:
+        _interaction_info(name, as_json)
+        return
     info = dataset_info(name)
     document = asdict(info) | _measured(info)
     if as_json:
@@ -57,6 +73,20 @@ def info_command(name: Name, as_json: Json = False) -> None:
         )
     rows += [("found", _where(info)), ("origin", info.origin), ("licence", info.licence)]
     print_rows(rows)
+
+
+def _interaction_info(name: str, as_json: bool) -> None:
+    from truegraph.data import interaction_info
+
+    info = interaction_info(name)
+    if as_json:
+        print_json(asdict(info))
+        return
+    typer.echo(f"{info.name}: {info.description}")
+    rows = [(key, _number(value)) for key, value in info.statistics.items()]
+    rows += [(f"{key} in the paper", str(value)) for key, value in info.paper.items()]
+    rows += [("status", info.status), ("found", info.source or "not here")]
+    print_rows([*rows, ("origin", info.origin), ("licence", info.licence)])
 
 
 @data_commands.command("fetch", epilog="Example: truegraph data fetch pubmed")

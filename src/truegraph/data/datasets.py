@@ -25,7 +25,7 @@ from truegraph.data.archive import read_node_dataset
 from truegraph.data.containers import NodeDataset
 from truegraph.data.download import fetch_planetoid
 from truegraph.data.planetoid import read_planetoid
-from truegraph.data.registry import REGISTRY, DatasetEntry
+from truegraph.data.registry import INTERACTION_SETS, REGISTRY, DatasetEntry, InteractionEntry
 from truegraph.errors import DataError, InputError
 
 Place = tuple[str, Path | None]
@@ -85,7 +85,7 @@ def dataset_info(name: str, *, data_home: str | os.PathLike[str] | None = None) 
 
 
 def _describe(entry: DatasetEntry, data_home: str | os.PathLike[str] | None) -> DatasetInfo:
-    place = _find(entry, data_home)
+    place = locate(entry, data_home)
     return DatasetInfo(
         name=entry.name,
         description=entry.description,
@@ -136,10 +136,10 @@ def load_dataset(
     if component not in ("full", "largest"):
         raise InputError(f'component={component!r} must be "full" or "largest".')
     entry = _entry(name)
-    place = _find(entry, data_home)
+    place = locate(entry, data_home)
     if place is None:
         if not download:
-            raise DataError(_how_to_get(entry))
+            raise DataError(how_to_get(entry))
         place = ("download", fetch_dataset(entry.name))
     dataset = _read(entry, place)
     return dataset.largest_component() if component == "largest" else dataset
@@ -158,7 +158,7 @@ def fetch_dataset(name: str, *, base_url: str | None = None) -> Path:
     """
     entry = _entry(name)
     if not entry.sha256:
-        raise DataError(_how_to_get(entry))
+        raise DataError(how_to_get(entry))
     return fetch_planetoid(entry.name, entry.sha256, _cached_file(entry.name), base_url=base_url)
 
 
@@ -179,12 +179,20 @@ def _cached_file(name: str) -> Path:
 def _entry(name: str) -> DatasetEntry:
     if name.lower() in REGISTRY:
         return REGISTRY[name.lower()]
+    if name.lower() in INTERACTION_SETS:
+        raise DataError(
+            f"data set {name!r} holds interactions of users and items, not nodes. Load it with "
+            f"truegraph.data.load_interactions({name!r}), or use it in `truegraph recommend`."
+        )
     near = difflib.get_close_matches(name.lower(), REGISTRY, n=1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise DataError(f"no data set is called {name!r}.{hint} There are: {', '.join(REGISTRY)}.")
 
 
-def _find(entry: DatasetEntry, data_home: str | os.PathLike[str] | None) -> Place | None:
+def locate(
+    entry: DatasetEntry | InteractionEntry, data_home: str | os.PathLike[str] | None
+) -> Place | None:
+    """Return where a data set is found and its file, if it has one; None if it is not here."""
     for source, home in _homes(data_home):
         for file in (f"{entry.name}.npz", f"ind.{entry.name}.graph"):
             if (home / entry.name / file).is_file():
@@ -193,8 +201,8 @@ def _find(entry: DatasetEntry, data_home: str | os.PathLike[str] | None) -> Plac
         return "embedded", Path(
             str(resources.files(__package__))
         ) / "embedded" / f"{entry.name}.npz"
-    if entry.builtin == "scikit-learn":
-        return "scikit-learn", None
+    if entry.builtin in ("scikit-learn", "generated"):
+        return entry.builtin, None
     if _cached_file(entry.name).is_file():
         return "download", _cached_file(entry.name)
     return None
@@ -243,7 +251,8 @@ def _read_digits() -> NodeDataset:
     )
 
 
-def _how_to_get(entry: DatasetEntry) -> str:
+def how_to_get(entry: DatasetEntry | InteractionEntry) -> str:
+    """Return what to do about a data set that is not here."""
     by_hand = (
         f"put {entry.name}/{entry.name}.npz into a folder and set TRUEGRAPH_DATA to that folder"
     )

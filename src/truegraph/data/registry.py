@@ -130,3 +130,112 @@ _ENTRIES = (
 )
 
 REGISTRY: dict[str, DatasetEntry] = {entry.name: entry for entry in _ENTRIES}
+
+
+@dataclass(frozen=True)
+class InteractionEntry:
+    """One named set of interactions between users and items.
+
+    Attributes
+    ----------
+    name, description, origin, licence : str
+    status : {"exact", "stand-in", "made up"}
+        Whether these are the paper's data, other real data in their place, or made up.
+    statistics : mapping of str to int
+        users, items and interactions after the filters.
+    paper : mapping of str to int or float
+        The paper's row: users, items, edges, density.
+    min_rating : float or None
+        Lowest rating that is kept; None without ratings.
+    min_per_user, min_per_item : int
+        Fewest interactions of a user, then of an item; one pass.
+    notes : tuple of str
+        What must be said wherever the data are used.
+    builtin : {"generated"} or None
+        Whether it comes with the package.
+    """
+
+    name: str
+    description: str
+    status: Literal["exact", "stand-in", "made up"]
+    statistics: Mapping[str, int]
+    origin: str
+    licence: str
+    paper: Mapping[str, int | float] = field(default_factory=dict)
+    min_rating: float | None = None
+    min_per_user: int = 1
+    min_per_item: int = 1
+    notes: tuple[str, ...] = ()
+    builtin: Literal["generated"] | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
+
+
+def _stand_in(paper_thresholds: tuple[int, int], own: tuple[int, int]) -> tuple[str, ...]:
+    return (
+        "a stand-in: real data of the same kind, not the paper's own file; thresholds "
+        f"{own} for users and items instead of {paper_thresholds}, chosen so that the sizes come "
+        "near the paper's",
+    )
+
+
+_INTERACTIONS = (
+    InteractionEntry(
+        name="ml100k",
+        description="MovieLens 100K, ratings of 4 and 5",
+        status="exact",
+        statistics={"users": 897, "items": 823, "interactions": 52857},
+        paper={"users": 897, "items": 823, "edges": 36330, "density": 0.0716},
+        min_rating=4,
+        min_per_user=10,
+        min_per_item=10,
+        origin="GroupLens, Harper and Konstan 2015",
+        licence="research use with citation, no redistribution (GroupLens)",
+    ),
+    InteractionEntry(
+        name="amazon_cds",
+        description="people and the CDs they bought (stand-in)",
+        status="stand-in",
+        statistics={"users": 2129, "items": 2056, "interactions": 68515},
+        paper={"users": 2217, "items": 2034, "edges": 68293, "density": 0.0151},
+        min_per_user=41,
+        min_per_item=19,
+        notes=_stand_in((50, 20), (41, 19)),
+        origin="Amazon reviews by way of allenjack/HGN",
+        licence="MIT (allenjack/HGN)",
+    ),
+    InteractionEntry(
+        name="amazon_books",
+        description="people and the books they bought (stand-in)",
+        status="stand-in",
+        statistics={"users": 1623, "items": 2263, "interactions": 74615},
+        paper={"users": 1608, "items": 2270, "edges": 69782, "density": 0.0191},
+        min_per_user=54,
+        min_per_item=19,
+        notes=_stand_in((250, 22), (54, 19)),
+        origin="Amazon reviews by way of xiangwang1223/knowledge_graph_attention_network",
+        licence="MIT (xiangwang1223/knowledge_graph_attention_network)",
+    ),
+    InteractionEntry(
+        name="yelp2018",
+        description="people and the places they reviewed (stand-in)",
+        status="stand-in",
+        statistics={"users": 2784, "items": 1702, "interactions": 117697},
+        paper={"users": 2799, "items": 1673, "edges": 119514, "density": 0.0255},
+        min_per_user=78,
+        min_per_item=42,
+        notes=_stand_in((22, 35), (78, 42)),
+        origin="Yelp reviews of 2018 by way of the data of LightGCN, a part of them",
+        licence="as the data of LightGCN",
+    ),
+    InteractionEntry(
+        name="planted",
+        description="made up: six tastes, likes that are hidden on purpose",
+        status="made up",
+        statistics={"users": 240, "items": 180, "interactions": 5728},
+        origin="truegraph.data.planted",
+        licence="MIT (truegraph)",
+        builtin="generated",
+    ),
+)
+
+INTERACTION_SETS: dict[str, InteractionEntry] = {entry.name: entry for entry in _INTERACTIONS}

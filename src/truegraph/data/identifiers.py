@@ -1,0 +1,107 @@
+"""Ids of any hashable kind: numbering them, and writing them to JSON and back."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.errors import InputError
+
+_PLAIN = (bool, int, float, str)
+
+
+def number_ids(
+    ids: Iterable[Hashable], name: str
+) -> tuple[NDArray[np.int64], tuple[Hashable, ...]]:
+    """Give ids numbers, in ascending order if they can be sorted, else as they first appear.
+
+    Parameters
+    ----------
+    ids : iterable of hashable
+        NumPy's scalars become Python's; missing ones (None, NaN, "") are refused.
+    name : str
+        What they are, for messages.
+
+    Returns
+    -------
+    numbers : ndarray of int64, shape (n,)
+    unique : tuple of hashable
+        The id of each number.
+    """
+    plain = ids.tolist() if isinstance(ids, np.ndarray) else [_plain(value) for value in ids]
+    if isinstance(ids, np.ndarray) and ids.ndim != 1:
+        raise InputError(f"{name} has shape {ids.shape}; give a list of ids.")
+    try:
+        unique = dict.fromkeys(plain)
+    except TypeError as error:
+        raise InputError(f"{name} must be hashable ids: {error}.") from error
+    for value in unique:
+        if value is None or value == "" or value != value:  # NaN is not equal to itself
+            raise InputError(
+                f"{name}: entry {plain.index(value)} is {value!r}, a missing id. Remove the row."
+            )
+    number = {value: place for place, value in enumerate(_ordered(unique))}
+    return np.array([number[value] for value in plain], dtype=np.int64), tuple(number)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _ordered(values: Iterable[Any]) -> list[Any]:
+    try:
+        return sorted(values)
+    except TypeError:
+        return list(values)
+
+
+def unknown_id(value: Any, known: Collection[Hashable], what: str) -> InputError:
+    """Return the error that says that an id is not known, and what ids look like."""
+    near = next(_same_text(value, known), None)
+    if near is not None:
+        hint = f"Did you mean {near!r}, of type {type(near).__name__}?"
+    elif known:
+        hint = f"There are {len(known)}, for example {next(iter(known))!r}."
+    else:
+        hint = "There are none."
+    return InputError(f"{what} {value!r} is not known. {hint}")
+
+
+def _same_text(value: Any, known: Collection[Hashable]) -> Iterator[Hashable]:
+    """Give known ids that read like the value but are of another kind."""
+    for kind in (str, int):
+        try:
+            if kind(value) in known:
+                yield kind(value)
+        except (TypeError, ValueError):
+            continue
+
+
+def ids_to_json(ids: Sequence[Hashable], name: str) -> list[Any]:
+    """Return ids as JSON: numbers and strings as they are, tuples as {"tuple": [...]}."""
+    return [_to_json(value, name) for value in ids]
+
+
+def _to_json(value: Any, name: str) -> Any:
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, tuple):
+        return {"tuple": [_to_json(part, name) for part in value]}
+    raise InputError(
+        f"{name}: id {value!r} has type {type(value).__name__}, which cannot be saved. "
+        "Use strings, numbers or tuples of them as ids."
+    )
+
+
+def ids_from_json(document: Any) -> tuple[Hashable, ...]:
+    """Return the ids that `ids_to_json` wrote."""
+    return tuple(_from_json(value) for value in document)
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, dict):
+        return tuple(_from_json(part) for part in value["tuple"])
+    return value
