@@ -9,16 +9,16 @@ import numpy as np
 
 from truegraph.cli.classify_dataset import Trials, headline
 from truegraph.data.storage import atomic_write, write_json, write_text
-from truegraph.report.page import Page, Picture, Table
-from truegraph.report.plots import adjacency, save_figure, side_by_side
+from truegraph.evaluation import ReliabilityCurve, reliability_curve
+from truegraph.report.page import Facts, Files, Notes, Page, Panel, Part, Picture, Table
+from truegraph.report.plots import adjacency, reliability, save_figure, side_by_side
 from truegraph.report.predictions import class_labels, prediction_table
-from truegraph.report.reliability import reliability_diagrams
 from truegraph.report.trials import markdown, table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from truegraph.tasks.trials import TrialResults
+    from matplotlib.figure import Figure
+    from scipy.sparse import csr_array
 
 _CAPTION = (
     "Mean ± standard deviation over the trials. Higher is better for accuracy, macro-F1 and error "
@@ -38,18 +38,21 @@ _DESCRIPTIONS = {
 
 def write_report(folder: Path, trials: Trials, document: dict[str, Any]) -> list[str]:
     """Write all files and return their names, the page first."""
-    pictures = {"reliability.png": _reliability(trials)}
-    learned = next((found for found in trials.results if found.graphs), None)
-    if learned is not None:
-        pictures["adjacency.png"] = _adjacency(trials, learned)
-    files = ["report.html", "results.json", "table.md", "predictions.csv", *pictures]
+    curves = _curves(trials)
+    figures = {"reliability.png": reliability(curves)}
+    pictures = [_reliability(trials, curves)]
+    graphs = _graphs(trials)
+    if graphs:
+        figures["adjacency.png"] = _side_by_side(trials, graphs)
+        pictures.append(_adjacency(trials, graphs))
+    files = ["report.html", "results.json", "table.md", "predictions.csv", *figures]
     with atomic_write(folder / "predictions.csv") as temporary:
         _predictions(trials).to_csv(temporary, index=False)
     write_text(folder / "table.md", markdown(table(trials.scores)) + "\n" + _CAPTION + "\n")
-    for name, picture in pictures.items():
-        save_figure(picture.figure, folder / name)
+    for name, figure in figures.items():
+        save_figure(figure, folder / name)
     write_json(folder / "results.json", document | {"files": files})
-    page = _page(trials, document, list(pictures.values()), files[1:])
+    page = _page(trials, document, pictures, files[1:])
     write_text(folder / "report.html", page.render())
     return files
 
@@ -58,17 +61,19 @@ def _page(
     trials: Trials, document: dict[str, Any], pictures: list[Picture], files: list[str]
 ) -> Page:
     names = ", ".join(document["models"])
+    parts: list[Part] = [
+        Table("Metrics on the test nodes", _CAPTION, table(trials.scores)),
+        Table("Accuracy, trial by trial", "In per cent.", _accuracies(document)),
+        *pictures,
+        Facts("How this was made", _facts(document)),
+    ]
+    if document["notes"]:
+        parts.append(Notes("Notes", document["notes"]))
+    parts.append(Files("Files", [(name, _DESCRIPTIONS[name]) for name in files]))
     return Page(
         title=f"Node classification on {document['dataset'].capitalize()}: {names}",
         summary=headline(document),
-        tables=[
-            Table("Metrics on the test nodes", _CAPTION, table(trials.scores)),
-            Table("Accuracy, trial by trial", "In per cent.", _accuracies(document)),
-        ],
-        pictures=pictures,
-        facts=_facts(document),
-        notes=document["notes"],
-        files=[(name, _DESCRIPTIONS[name]) for name in files],
+        parts=parts,
     )
 
 
@@ -99,47 +104,75 @@ def _facts(document: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def _reliability(trials: Trials) -> Picture:
+def _curves(trials: Trials) -> dict[str, ReliabilityCurve]:
     tests = [split.test for split in trials.splits]
     labels = np.concatenate([trials.dataset.labels[test] for test in tests])
-    predictions = {}
-    for found in trials.results:
-        rows = [found.probabilities[trial][test] for trial, test in enumerate(tests)]
-        predictions[found.model] = (labels, np.concatenate(rows))
-    errors = "; ".join(
-        f"{model.name} {np.mean(model.values['expected_calibration_error']):.1%}"
-        for model in trials.scores
-    )
+    return {
+        found.model: reliability_curve(
+            labels,
+            np.concatenate([found.probabilities[trial][test] for trial, test in enumerate(tests)]),
+        )
+        for found in trials.results
+    }
+
+
+def _reliability(trials: Trials, curves: dict[str, ReliabilityCurve]) -> Picture:
+    errors = {
+        model.name: np.mean(model.values["expected_calibration_error"]) for model in trials.scores
+    }
     return Picture(
         heading="How far confidence can be trusted",
         caption="Test nodes of all trials, sorted by the probability of their predicted class. "
         "Where a bar ends below the dashed line the model is too sure, above it too modest; the "
         "small bars show how many predictions there are.",
-        alternative="Reliability diagrams of the models, side by side. "
-        f"Mean expected calibration error per trial: {errors}.",
-        figure=reliability_diagrams(predictions),
+        panels=[
+            Panel(
+                reliability({name: curve}),
+                f"Reliability diagram of {name}. "
+                f"Mean expected calibration error per trial: {errors[name]:.1%}.",
+            )
+            for name, curve in curves.items()
+        ],
+        small=True,
     )
 
 
-def _adjacency(trials: Trials, learned: TrialResults) -> Picture:
+def _graphs(trials: Trials) -> dict[str, csr_array]:
+    """Return the observed graph, if there is one, and the first learned one; {} if none is."""
+    learned = next((found for found in trials.results if found.graphs), None)
+    if learned is None or learned.graphs is None:
+        return {}
+    observed = trials.dataset.graph
+    before = {} if observed is None else {f"Observed graph of {trials.dataset.name}": observed}
+    return {
+        **before,
+        f"Learned graph ({learned.model}, first trial)": learned.graphs[0].adjacency,
+    }
+
+
+def _side_by_side(trials: Trials, graphs: dict[str, csr_array]) -> Figure:
+    labels, names = trials.dataset.labels, trials.dataset.class_names
+    if len(graphs) == 1:
+        [(title, graph)] = graphs.items()
+        return adjacency(graph, labels, class_names=names, title=title)
+    (first, observed), (second, learned) = graphs.items()
+    return side_by_side(observed, learned, labels, class_names=names, titles=(first, second))
+
+
+def _adjacency(trials: Trials, graphs: dict[str, csr_array]) -> Picture:
     dataset = trials.dataset
-    assert learned.graphs is not None
-    graph = learned.graphs[0].adjacency
-    title = f"Learned graph ({learned.model}, first trial)"
-    about: dict[str, Any] = {"labels": dataset.labels, "class_names": dataset.class_names}
-    if dataset.graph is None:
-        figure = adjacency(graph, title=title, **about)
-    else:
-        titles = (f"Observed graph of {dataset.name}", title)
-        figure = side_by_side(dataset.graph, graph, titles=titles, **about)
-    before = "" if dataset.graph is None else f"{dataset.graph.nnz // 2:,} observed edges and "
     return Picture(
-        heading="The observed graph and the learned one" if before else "The learned graph",
+        heading="The learned graph" if len(graphs) == 1 else "The observed graph and the learned",
         caption="Nodes are ordered by true class, as in the paper's Figure 2; the learned graph "
         "is that of the first trial. True classes serve the drawing only.",
-        alternative="Adjacency matrices with nodes ordered by class and boundaries in red: "
-        f"{before}{graph.nnz // 2:,} learned edges.",
-        figure=figure,
+        panels=[
+            Panel(
+                adjacency(graph, dataset.labels, class_names=dataset.class_names, title=title),
+                f"{title}: adjacency matrix with nodes ordered by class and class boundaries in "
+                f"red, {graph.nnz // 2:,} edges.",
+            )
+            for title, graph in graphs.items()
+        ],
     )
 
 

@@ -30,6 +30,12 @@ class ReliabilityCurve:
     accuracy: NDArray[np.float64]
     count: NDArray[np.int64]
 
+    @property
+    def calibration_error(self) -> float:
+        """Mean distance of confidence from accuracy over bins, weighted by their counts."""
+        gap = np.nan_to_num(np.abs(self.confidence - self.accuracy))
+        return float(np.sum(gap * self.count) / self.count.sum())
+
 
 def reliability_curve(
     labels: ArrayLike, probabilities: ArrayLike, *, n_bins: int = 15
@@ -84,6 +90,4 @@ def expected_calibration_error(
     ----------
     C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
-    curve = reliability_curve(labels, probabilities, n_bins=n_bins)
-    gap = np.nan_to_num(np.abs(curve.confidence - curve.accuracy))
-    return float(np.sum(gap * curve.count) / curve.count.sum())
+    return reliability_curve(labels, probabilities, n_bins=n_bins).calibration_error

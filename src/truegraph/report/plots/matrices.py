@@ -2,16 +2,10 @@
 
 An adjacency matrix is drawn as a density, edges counted in a grid of cells, so that a graph of a
 million nodes costs no more to draw and to look at than one of a thousand.
-
->>> from truegraph import load_dataset
->>> from truegraph.report.plots import adjacency
->>> cora = load_dataset("cora")
->>> figure = adjacency(cora.graph, cora.labels, class_names=cora.class_names)
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -22,8 +16,8 @@ from scipy import sparse
 
 from truegraph.data.containers import UNLABELLED
 from truegraph.data.graphs import as_adjacency
-from truegraph.data.storage import atomic_write
 from truegraph.errors import InputError
+from truegraph.report.plots.style import LIGHT, house_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,10 +25,8 @@ if TYPE_CHECKING:
 
 _CELLS = 320  # per side: dots of one edge stay visible on paper and on screen
 _FAINTEST = 0.3  # darkness of a cell with a single edge
-_BOUNDARY = "#d62728"
 _SMALLEST_NAMED = 0.03  # share of the nodes from which on a class has room for its name
 _PANEL = 4.6  # inches per side
-_DOTS_PER_INCH = 150
 
 
 @dataclass(frozen=True)
@@ -55,6 +47,7 @@ class _Blocks:
     names: list[str]
 
 
+@house_style()
 def adjacency(
     matrix: Any,
     labels: ArrayLike | None = None,
@@ -82,6 +75,7 @@ def adjacency(
     return _panels([(title, as_adjacency(matrix))], labels, class_names)
 
 
+@house_style()
 def side_by_side(
     observed: Any,
     learned: Any,
@@ -112,12 +106,6 @@ def side_by_side(
     return _panels(list(zip(titles, graphs, strict=True)), labels, class_names)
 
 
-def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
-    """Write a figure to a .png, .svg or .pdf file, atomically."""
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=_DOTS_PER_INCH)
-
-
 def _panels(
     graphs: Sequence[tuple[str | None, sparse.csr_array]],
     labels: ArrayLike | None,
@@ -126,14 +114,14 @@ def _panels(
     from matplotlib.figure import Figure
 
     blocks = _blocks(graphs[0][1].shape[0], labels, class_names)
-    margin = 0.4 + 0.07 * max(map(len, blocks.names), default=0)  # inches for the names
+    margin = 0.4 + 0.08 * max(map(len, blocks.names), default=0)  # inches for the names
     figure = Figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
     axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
     for panel, (title, graph) in zip(axes, graphs, strict=True):
         _draw(panel, graph, blocks)
-        panel.set_title(_heading(title, graph, labels), fontsize=10)
+        panel.set_title(_heading(title, graph, labels))
     _name_blocks(axes[0], blocks)
-    figure.supxlabel(_caption(blocks), fontsize=8, color="#555555")
+    figure.supxlabel(_caption(blocks), fontsize=8.5, color=LIGHT["faint"])
     return figure
 
 
@@ -170,11 +158,12 @@ def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
     )
     width = min(0.7, 12.0 / len(blocks.ends))  # hundreds of boundaries must not hide the edges
     for end in blocks.ends[:-1]:
-        axes.axhline(end, color=_BOUNDARY, linewidth=width)
-        axes.axvline(end, color=_BOUNDARY, linewidth=width)
+        axes.axhline(end, color=LIGHT["red"], linewidth=width)
+        axes.axvline(end, color=LIGHT["red"], linewidth=width)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.tick_params(axis="y", length=0)
+    axes.spines[["top", "right"]].set_visible(True)
 
 
 def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -218,7 +207,7 @@ def _name_blocks(axes: Axes, blocks: _Blocks) -> None:
     sizes = np.diff(blocks.ends, prepend=0)
     named = np.flatnonzero(sizes >= _SMALLEST_NAMED * blocks.order.size)
     centres = blocks.ends[named] - sizes[named] / 2
-    axes.set_yticks(centres, labels=[blocks.names[block] for block in named], fontsize=8)
+    axes.set_yticks(centres, labels=[blocks.names[block] for block in named])
 
 
 def _caption(blocks: _Blocks) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.evaluation import reliability_curve
-from truegraph.report.reliability import reliability_diagrams
+from truegraph.evaluation import expected_calibration_error, reliability_curve
+from truegraph.report.plots import reliability
 
 
 def predictions(seed: int, sharpness: float) -> tuple[np.ndarray, np.ndarray]:
@@ -20,8 +20,8 @@ def predictions(seed: int, sharpness: float) -> tuple[np.ndarray, np.ndarray]:
 
 def test_bars_are_the_curve() -> None:
     labels, probabilities = predictions(0, 3.0)
-    figure = reliability_diagrams({"gcn": (labels, probabilities)}, n_bins=10)
     curve = reliability_curve(labels, probabilities, n_bins=10)
+    figure = reliability({"gcn": curve})
     filled = curve.count > 0
     right, gap = figure.axes[0].containers
     assert [bar.get_height() for bar in right] == pytest.approx(curve.accuracy[filled])
@@ -30,15 +30,17 @@ def test_bars_are_the_curve() -> None:
 
 
 def test_one_column_per_model_with_its_error() -> None:
-    figure = reliability_diagrams({"gcn": predictions(0, 3.0), "bgcn": predictions(0, 1.0)})
+    sharp, true = predictions(0, 3.0), predictions(0, 1.0)
+    figure = reliability({"gcn": reliability_curve(*sharp), "bgcn": reliability_curve(*true)})
     titles = [axes.get_title() for axes in figure.axes[:2]]
     errors = [float(title.split()[-1].rstrip("%")) for title in titles]
     assert [title.split()[0] for title in titles] == ["gcn", "bgcn"]
+    assert errors[0] == pytest.approx(100 * expected_calibration_error(*sharp), abs=0.051)
     assert errors[0] > 10 > errors[1]  # logits times three are overconfident; times one are true
 
 
 def test_nothing_is_cut_off() -> None:
-    figure = reliability_diagrams({"one": predictions(1, 1.0)})
+    figure = reliability({"one": reliability_curve(*predictions(1, 1.0))})
     figure.draw_without_rendering()
     for axes in figure.axes:
         for text in (axes.title, axes.yaxis.label):

@@ -1,0 +1,82 @@
+"""The look that all pictures share: colours that also have a form for dark pages, sizes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from truegraph.data.storage import atomic_write
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_DOTS_PER_INCH = 150
+
+# Name: colour on a light page, colour on a dark one. The page defines --plot-<name> as either, and
+# an SVG on the page refers to these names. Every light colour occurs once.
+COLOURS = {
+    "ink": ("#1d2430", "#e7eaf0"),
+    "faint": ("#555f6d", "#aab4c1"),
+    "grid": ("#d8dde5", "#39424e"),
+    "paper": ("#ffffff", "#151a21"),
+    "blue": ("#2a69b0", "#74aeea"),
+    "red": ("#c4342b", "#f5857a"),
+    "green": ("#2a8553", "#62c892"),
+    "purple": ("#7f4da6", "#c095e6"),
+    "orange": ("#b66a00", "#eba845"),
+    "teal": ("#0b7f89", "#4cc6cf"),
+    "grey": ("#68717d", "#9fa9b6"),
+    "pink": ("#b83a7d", "#f08bbd"),
+}
+LIGHT = {name: light for name, (light, _) in COLOURS.items()}
+SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink")
+MARKERS = "osD^vPX*"
+
+
+def series_colour(number: int) -> str:
+    """Return the colour of the model with this number."""
+    return LIGHT[SERIES[number % len(SERIES)]]
+
+
+def series_marker(number: int) -> str:
+    """Return the marker of the model with this number, for those who see no colours."""
+    return MARKERS[number % len(MARKERS)]
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Make figures that are built inside it look alike."""
+    from matplotlib import rc_context
+
+    ink, faint = LIGHT["ink"], LIGHT["faint"]
+    with rc_context(
+        {
+            "text.color": ink,
+            "axes.labelcolor": ink,
+            "axes.edgecolor": faint,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.titlesize": 10,
+            "axes.labelsize": 9,
+            "axes.axisbelow": True,
+            "xtick.color": faint,
+            "ytick.color": faint,
+            "xtick.labelcolor": ink,
+            "ytick.labelcolor": ink,
+            "xtick.labelsize": 9,
+            "ytick.labelsize": 9,
+            "legend.fontsize": 9,
+            "legend.frameon": False,
+            "grid.color": LIGHT["grid"],
+            "hatch.color": LIGHT["red"],
+        }
+    ):
+        yield
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> None:
+    """Write a figure to a .png, .svg or .pdf file, atomically."""
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=_DOTS_PER_INCH)
