@@ -17,6 +17,7 @@ from truegraph.data.storage import csr_to_arrays
 from truegraph.errors import DataError, InputError
 from truegraph.evaluation import METRICS, reliability_curve, score_trial
 from truegraph.experiments.task import Cell, Condition, Context, Source, TrialResult, suggestion
+from truegraph.experiments.threads import use_threads
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -93,19 +94,21 @@ class ClassificationTask:
                 "Give all workers the same data."
             )
         splits = [split_of(dataset, cell, seed) for seed in seeds]
-        results = run_trials(
-            cell.model,
-            dataset.features,
-            dataset.graph,
-            dataset.labels,
-            splits,
-            seeds,
-            options=cell.settings,
-            classes=dataset.n_classes,
-            device=context.device,
-            cache=context.cache,
-            keep_graphs=True,
-        )
+        with use_threads(context.threads):
+            results = run_trials(
+                cell.model,
+                dataset.features,
+                dataset.graph,
+                dataset.labels,
+                splits,
+                seeds,
+                options=cell.settings,
+                classes=dataset.n_classes,
+                device=context.device,
+                cache=context.cache,
+                keep_graphs=True,
+            )
+        context.notes.extend(results.notes)
         found = []
         for trial, (seed, split) in enumerate(zip(seeds, splits, strict=True)):
             metrics, details = _scored(dataset, split, results, trial)

@@ -119,6 +119,10 @@ class Context:
         Which artefacts to keep, of those that the task offers.
     device : str
         Anything that torch knows.
+    threads : int
+        Threads that the trials may use, see `truegraph.experiments.threads.use_threads`.
+    notes : list of str
+        What was chosen for the user, for the records.
     artefacts : dict
         What was kept: arrays under the name of the file that they will be in.
     """
@@ -127,6 +131,8 @@ class Context:
     fingerprint: str
     keep: tuple[str, ...] = ()
     device: str = "cpu"
+    threads: int = 1
+    notes: list[str] = field(default_factory=list)
     artefacts: dict[str, dict[str, NDArray[Any]]] = field(default_factory=dict)
 
     def keep_arrays(self, file: str, arrays: dict[str, NDArray[Any]]) -> str:

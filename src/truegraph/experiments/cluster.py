@@ -1,0 +1,94 @@
+"""Batches on a Dask cluster: any machines whose workers have truegraph and the same data.
+
+A worker that dies is no loss: the scheduler gives its batches to others. Start workers with one
+thread each and one process per core (``dask worker ADDRESS --nthreads 1``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from truegraph.errors import DataError
+from truegraph.experiments.jobs import Finished, Job, failed_records, run_job
+from truegraph.experiments.workers import Pool
+
+if TYPE_CHECKING:
+    from distributed import Future
+
+_TIMEOUT = 15  # seconds to reach the scheduler
+_AGAIN = "Trials stored before are safe; run the same command to continue."
+
+
+class ClusterPool(Pool):
+    """The workers of a Dask scheduler.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as tcp://10.0.0.5:8786.
+    """
+
+    threads = 1
+
+    def __init__(self, address: str) -> None:
+        try:
+            from distributed import Client
+        except ModuleNotFoundError as error:
+            raise DataError(
+                f"cluster {address!r} needs Dask. Install it with: pip install 'truegraph[cluster]'"
+            ) from error
+        self.address = address
+        try:
+            self._client = Client(address, timeout=_TIMEOUT, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise DataError(
+                f"cluster {address!r} cannot be reached ({error}). Give the address that "
+                "`dask scheduler` prints, such as tcp://10.0.0.5:8786."
+            ) from error
+        self._running: dict[Future, Job] = {}
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        """Threads of all workers that there are now, or 1 while there are none."""
+        return max(1, sum(self._client.nthreads().values()))
+
+    @property
+    def free(self) -> int:
+        """Threads that have nothing to do."""
+        return max(0, self.slots - len(self._running))
+
+    @property
+    def running(self) -> int:
+        """Batches that the scheduler has."""
+        return len(self._running)
+
+    def start(self, job: Job) -> None:
+        """Hand a batch to the scheduler."""
+        self._running[self._client.submit(run_job, job, pure=False)] = job
+
+    def wait(self) -> list[Finished]:
+        """Wait for a batch."""
+        from distributed import wait
+
+        ready = wait(list(self._running), return_when="FIRST_COMPLETED").done
+        return [self._result(future, self._running.pop(future)) for future in ready]
+
+    def _result(self, future: Future, job: Job) -> Finished:
+        from distributed import KilledWorker
+
+        if future.status == "finished":
+            finished: Finished = future.result()
+            return finished
+        if future.status != "error":
+            raise DataError(f"cluster {self.address!r} was lost. {_AGAIN}")
+        error: Any = future.exception()
+        if isinstance(error, KilledWorker):
+            return Finished(job, failed_records(job, f"every worker that ran it died: {error}", 0))
+        raise DataError(
+            f"the workers of cluster {self.address!r} cannot run trials: {error}. {_AGAIN}"
+        ) from error
+
+    def close(self) -> None:
+        """Take back what is under way, and leave the workers to others."""
+        self._client.cancel(list(self._running), force=True)
+        self._client.close()
