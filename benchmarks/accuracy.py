@@ -27,7 +27,8 @@ import truegraph
 from truegraph.data import NodeDataset, NodeSplit, fixed_split, load_dataset, random_split
 from truegraph.errors import TruegraphError
 from truegraph.evaluation import mean_std, paired_wilcoxon
-from truegraph.report.trials import markdown, score_trials, without_nan
+from truegraph.experiments.layout import markdown
+from truegraph.report.trials import score_trials, without_nan
 
 THREADS = 2
 EMBEDDING_SEED = 0

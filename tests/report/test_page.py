@@ -9,7 +9,8 @@ from html.parser import HTMLParser
 
 from matplotlib.figure import Figure
 
-from truegraph.report.page import Entry, Facts, Files, Notes, Page, Panel, Picture, Table
+from truegraph.experiments.layout import Entry, Table
+from truegraph.report.page import Facts, Files, Notes, Page, Panel, Picture
 
 PAGE = Page(
     title="GCN & <friends>",

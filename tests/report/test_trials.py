@@ -14,8 +14,6 @@ from truegraph.evaluation import paired_wilcoxon
 from truegraph.report.trials import (
     METRICS,
     ModelScores,
-    markdown,
-    plain,
     score_trial,
     score_trials,
     table,
@@ -77,13 +75,3 @@ def test_undefined_values_are_left_out() -> None:
     model.values["error_detection_auroc"] = [float("nan")] * 2
     assert table([model])[1][6] == "-"
     assert json.dumps(without_nan([float("nan"), 0.25])) == "[null, 0.25]"
-
-
-def test_layouts() -> None:
-    rows = [["model", "x"], ["gcn", "70.0 ± 1.0"]]
-    assert markdown(rows).splitlines() == [
-        "| model | x          |",
-        "|-------|------------|",
-        "| gcn   | 70.0 ± 1.0 |",
-    ]
-    assert plain(rows) == "model  x\ngcn    70.0 ± 1.0\n"

@@ -230,7 +230,8 @@ def _notes(trials: Trials, job: DatasetJob) -> list[str]:
 
 
 def _print_summary(trials: Trials, document: dict[str, Any], job: DatasetJob) -> None:
-    from truegraph.report.trials import plain, table
+    from truegraph.experiments.layout import plain
+    from truegraph.report.trials import table
 
     typer.echo(headline(document))
     typer.echo()

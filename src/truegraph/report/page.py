@@ -8,71 +8,16 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
+from truegraph.experiments.layout import Table
 from truegraph.report.plots.style import COLOURS
 from truegraph.report.svg import inline_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_FIGURE = re.compile(r"[+−-]?[\d,]*\.?\d+(e[+-]?\d+)?( ?%)?( ± [\d.]+)?$")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One entry of a table.
-
-    Attributes
-    ----------
-    text : str
-    value : float or None
-        What the entry is sorted by; None for its text.
-    bold : bool
-    note : str
-        A remark below it.
-    """
-
-    text: str
-    value: float | None = None
-    bold: bool = False
-    note: str = ""
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table on the page.
-
-    Attributes
-    ----------
-    heading, caption : str
-    rows : sequence of sequences of str or Entry
-        The headings of the columns first; the first column names the rows.
-    alarm : bool
-        Whether it tells of something that went wrong.
-    """
-
-    template: ClassVar[str] = "table.html"
-
-    heading: str
-    caption: str
-    rows: Sequence[Sequence[str | Entry]]
-    alarm: bool = False
-
-    def cells(self) -> list[list[Entry]]:
-        """Return the rows below the headings."""
-        return [
-            [entry if isinstance(entry, Entry) else Entry(entry) for entry in row]
-            for row in self.rows[1:]
-        ]
-
-    def is_text(self, column: int) -> bool:
-        """Return whether a column holds anything but figures and empty entries."""
-        texts = [row[column].text for row in self.cells()]
-        return column == 0 or not all(text in ("", "-") or _FIGURE.match(text) for text in texts)
 
 
 @dataclass(frozen=True)
@@ -106,8 +51,6 @@ class Picture:
         Whether they are legible at a third of the page's width.
     """
 
-    template: ClassVar[str] = "picture.html"
-
     heading: str
     caption: str
     panels: Sequence[Panel]
@@ -118,8 +61,6 @@ class Picture:
 class Facts:
     """Names and values, for instance of how the results came about."""
 
-    template: ClassVar[str] = "facts.html"
-
     heading: str
     facts: Sequence[tuple[str, str]]
 
@@ -127,8 +68,6 @@ class Facts:
 @dataclass(frozen=True)
 class Notes:
     """Sentences, one below the other."""
-
-    template: ClassVar[str] = "notes.html"
 
     heading: str
     notes: Sequence[str]
@@ -138,13 +77,19 @@ class Notes:
 class Files:
     """Files beside the page, linked by name, with a description of each."""
 
-    template: ClassVar[str] = "files.html"
-
     heading: str
     files: Sequence[tuple[str, str]]
 
 
 Part = Table | Picture | Facts | Notes | Files
+
+_TEMPLATES: dict[type[Part], str] = {
+    Table: "table.html",
+    Picture: "picture.html",
+    Facts: "facts.html",
+    Notes: "notes.html",
+    Files: "files.html",
+}
 
 
 @dataclass(frozen=True)
@@ -179,6 +124,7 @@ class Page:
         digest = hashlib.sha256(script.encode()).digest()
         return environment.get_template("page.html").render(
             page=self,
+            parts=[(part, _TEMPLATES[type(part)]) for part in self.parts],
             style=Markup(style),
             script=Markup(script),
             script_hash=base64.b64encode(digest).decode("ascii"),

@@ -93,24 +93,6 @@ def _cell(metric: str, values: Sequence[float]) -> str:
     return f"{shown(summary.mean)} ± {shown(summary.std)}"
 
 
-def markdown(rows: Sequence[Sequence[str]]) -> str:
-    """Lay out rows, the heading first, as a Markdown table with columns of equal width."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    lines = ["| " + " | ".join(_padded(row, widths)) + " |" for row in rows]
-    rule = "|" + "|".join("-" * (width + 2) for width in widths) + "|"
-    return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
-
-
-def plain(rows: Sequence[Sequence[str]]) -> str:
-    """Lay out rows, the heading first, in columns for a terminal."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join("  ".join(_padded(row, widths)).rstrip() for row in rows) + "\n"
-
-
-def _padded(row: Sequence[str], widths: Sequence[int]) -> list[str]:
-    return [cell.ljust(width) for cell, width in zip(row, widths, strict=True)]
-
-
 def without_nan(values: Sequence[float]) -> list[Any]:
     """Return the values with None for NaN, which JSON cannot hold."""
     return [float(value) if np.isfinite(value) else None for value in values]

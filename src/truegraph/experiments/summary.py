@@ -1,0 +1,263 @@
+"""The results of an experiment as tables: Markdown, CSV, and rows for a page or a terminal.
+
+Nothing here knows a task: metrics, conditions and models are those of the experiment.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from truegraph.data.storage import write_text
+from truegraph.evaluation import Metric
+from truegraph.experiments.cell_summary import CellSummary, summarise
+from truegraph.experiments.experiment import Experiment
+from truegraph.experiments.layout import Entry, Table, markdown
+from truegraph.experiments.paper import rivals
+from truegraph.experiments.store import TrialRecord
+from truegraph.experiments.task import find_task
+
+
+def write_tables(
+    folder: str | Path, records: Sequence[TrialRecord], experiment: Experiment
+) -> list[Table]:
+    """Write table.md, table.csv (every cell) and trials.csv (every trial) to a folder.
+
+    Parameters
+    ----------
+    folder : path-like
+    records : sequence of TrialRecord
+        As `TrialStore.records` gives them.
+    experiment : Experiment
+
+    Returns
+    -------
+    tables : list of Table
+        Those of table.md, the most important one first; `layout.plain` shows one on a terminal.
+    """
+    cells = summarise(records, experiment)
+    tables = result_tables(cells, experiment)
+    write_text(Path(folder) / "table.md", markdown_document(tables, experiment))
+    write_text(Path(folder) / "table.csv", cells_csv(cells, experiment))
+    write_text(Path(folder) / "trials.csv", trials_csv(records, experiment))
+    return tables
+
+
+def result_tables(cells: Sequence[CellSummary], experiment: Experiment) -> list[Table]:
+    """Return the tables of an experiment, none of them empty.
+
+    For each main metric (those that the paper prints, or else the first) models against data sets
+    and conditions, then the same cells one by one in full; at last all metrics of every model.
+    """
+    if not cells:
+        return []
+    layout = _Layout(cells, experiment)
+    tables = []
+    if len({cell.label for cell in cells}) > 1:
+        for metric in layout.main_metrics:
+            tables += [layout.overview(metric), layout.in_full(metric)]
+    if not tables or len(experiment.metrics) > len(layout.main_metrics):
+        tables.append(layout.all_metrics())
+    return tables
+
+
+class _Layout:
+    """Turns the cells of one experiment into tables."""
+
+    def __init__(self, cells: Sequence[CellSummary], experiment: Experiment) -> None:
+        self.cells = cells
+        self.experiment = experiment
+        self.metrics = find_task(experiment.task).metrics
+        values = {name: {cell.conditions[name] for cell in cells} for name in cells[0].conditions}
+        self.swept = [name for name, found in values.items() if len(found) > 1]
+        self.fixed = {name: found.pop() for name, found in values.items() if len(found) == 1}
+        printed = {cell.metric for cell in cells if cell.paper is not None}
+        self.main_metrics = [name for name in experiment.metrics if name in printed]
+        self.main_metrics = self.main_metrics or [experiment.metrics[0]]
+
+    def overview(self, metric: str) -> Table:
+        """Return models against settings, as the paper prints it."""
+        cells = {
+            (cell.label, self._setting(cell)): cell for cell in self.cells if cell.metric == metric
+        }
+        settings = list(dict.fromkeys(setting for _, setting in cells))
+        rows: list[list[str | Entry]] = [["model", *settings]]
+        for label in dict.fromkeys(label for label, _ in cells):
+            found = [cells.get((label, setting)) for setting in settings]
+            rows.append([label, *("" if cell is None else self._entry(cell) for cell in found)])
+        return Table(self._heading(metric), self._caption(), rows)
+
+    def in_full(self, metric: str) -> Table:
+        """Return one row per cell: mean, spread, trials, the paper's figure, the test."""
+        shown = self.metrics[metric]
+        heading = ["data set", *self.swept, "model", shown.heading, "std", "s.e.", "trials"]
+        rows: list[list[str | Entry]] = [
+            [*heading, "failed", "paper", "difference", "tested against", "p"]
+        ]
+        rows += [
+            [*self._place(cell), *_figures(cell, shown), *_comparison(cell, shown)]
+            for cell in self.cells
+            if cell.metric == metric
+        ]
+        caption = (
+            "Mean, population standard deviation (std) and standard error (s.e.) over the trials; "
+            "the paper's mean ± spread, and ours less the paper's; p-value of Wilcoxon's "
+            "signed-rank test, two-sided, on the seeds that both models have."
+        )
+        return Table(f"{self._heading(metric)}, in full", caption + self._fixed_text(), rows)
+
+    def all_metrics(self) -> Table:
+        """Return one row per model and setting, one column per metric."""
+        headings = [self.metrics[name].heading for name in self.experiment.metrics]
+        models: dict[tuple[Any, ...], list[CellSummary]] = {}
+        for cell in self.cells:  # one after the other, the metrics of a model in their order
+            models.setdefault((*cell.setting, cell.label), []).append(cell)
+        rows: list[list[str | Entry]] = [["data set", *self.swept, "model", *headings]]
+        rows += [
+            [*self._place(found[0]), *(self._entry(cell) for cell in found)]
+            for found in models.values()
+        ]
+        directions = "; ".join(
+            f"{name} {self.metrics[name].better}"
+            for name in self.experiment.metrics
+            if self.metrics[name].better != "neither"
+        )
+        better = f" What is better: {directions}." if directions else ""
+        return Table("All metrics", self._caption() + better, rows)
+
+    def _place(self, cell: CellSummary) -> list[str | Entry]:
+        return [cell.dataset, *(str(cell.conditions[name]) for name in self.swept), cell.label]
+
+    def _setting(self, cell: CellSummary) -> str:
+        return ", ".join(
+            [cell.dataset, *(f"{name} {cell.conditions[name]}" for name in self.swept)]
+        )
+
+    def _entry(self, cell: CellSummary) -> Entry:
+        """Return mean ± standard deviation, the paper's mean as a note."""
+        metric, found = self.metrics[cell.metric], cell.summary
+        note = "" if cell.paper is None else f"paper {metric.shown(cell.paper.mean)}"
+        if found is None:
+            return Entry("failed" if cell.failed else "-", note=note)
+        text = metric.shown(found.mean)
+        if found.n > 1:
+            text += f" ± {metric.shown(found.std)}"
+        return Entry(text, value=found.mean, bold=cell.bold, note=note)
+
+    def _heading(self, metric: str) -> str:
+        heading = self.metrics[metric].heading
+        return heading[:1].upper() + heading[1:]
+
+    def _caption(self) -> str:
+        counts = sorted({len(cell.values) for cell in self.cells})
+        trials = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+        parts = [f"Mean ± standard deviation over {trials} trial{'s' * (trials != '1')} per cell."]
+        if any(cell.p_value is not None for cell in self.cells):
+            rule = (
+                "a Bayesian model that is significantly better than its base model"
+                if rivals(self.experiment.task)
+                else "the best model, where it is significantly better than the second best"
+            )
+            parts.append(f"Bold: {rule} (Wilcoxon's signed ranks on the same seeds, 5 %).")
+        if any(cell.paper is not None for cell in self.cells):
+            parts.append("“paper”: the mean that the paper prints.")
+        return " ".join(parts) + self._fixed_text()
+
+    def _fixed_text(self) -> str:
+        if not self.fixed:
+            return ""
+        return " " + ", ".join(f"{name}: {value}" for name, value in self.fixed.items()) + "."
+
+
+def _figures(cell: CellSummary, metric: Metric) -> list[str | Entry]:
+    found, failed = cell.summary, str(cell.failed or "")
+    if found is None:
+        return ["-", "", "", "0", failed]
+    return [
+        Entry(metric.shown(found.mean), value=found.mean, bold=cell.bold),
+        metric.shown(found.std),
+        f"{100 * found.standard_error:.2f}" if metric.percent else f"{found.standard_error:.3g}",
+        str(found.n),
+        failed,
+    ]
+
+
+def _comparison(cell: CellSummary, metric: Metric) -> list[str | Entry]:
+    paper, difference = "", ""
+    if cell.paper is not None:
+        spread = "" if cell.paper.std is None else f" ± {metric.shown(cell.paper.std)}"
+        paper = metric.shown(cell.paper.mean) + spread
+    if cell.difference is not None:
+        points = round(cell.difference * (100 if metric.percent else 1), metric.digits)
+        difference = f"{points + 0.0:+.{metric.digits}f}"  # + 0.0 turns -0.0 into 0.0
+    p_value = "" if cell.p_value is None else f"{cell.p_value:.2g}"
+    return [paper, difference, cell.against or "", p_value]
+
+
+def markdown_document(tables: Sequence[Table], experiment: Experiment) -> str:
+    """Return tables with their headings and captions as one Markdown document."""
+    parts = [f"# {experiment.title}\n"]
+    if not tables:
+        parts.append("No trial is done yet.\n")
+    for table in tables:
+        parts += [f"## {table.heading}\n", markdown(table.rows), f"{table.caption}\n"]
+    return "\n".join(parts)
+
+
+def cells_csv(cells: Sequence[CellSummary], experiment: Experiment) -> str:
+    """Return one line per cell and metric; shares are shares, not per cent."""
+    conditions = list(experiment.conditions)
+    heading = ["task", "dataset", *conditions, "model", "label", "metric", "mean", "std"]
+    heading += ["standard_error", "trials", "failed", "paper_mean", "paper_std", "paper_bold"]
+    heading += ["difference", "tested_against", "p_value", "bold"]
+    rows: list[list[Any]] = []
+    for cell in cells:
+        found, paper = cell.summary, cell.paper
+        place = [cell.dataset, *(cell.conditions[name] for name in conditions), cell.model]
+        ours = [found.mean, found.std, found.standard_error] if found else [None] * 3
+        theirs = [paper.mean, paper.std, paper.bold] if paper else [None] * 3
+        counts = [len(cell.values), cell.failed]
+        test = [cell.difference, cell.against, cell.p_value, cell.bold]
+        rows.append([experiment.task, *place, cell.label, cell.metric, *ours, *counts])
+        rows[-1] += [*theirs, *test]
+    return _csv([heading, *rows])
+
+
+def trials_csv(records: Sequence[TrialRecord], experiment: Experiment) -> str:
+    """Return one line per trial, done or failed, with every metric that the task has."""
+    conditions, metrics = list(experiment.conditions), list(find_task(experiment.task).metrics)
+    rest = ["status", "seconds", "peak_memory_mb", "fingerprint", "commit", "finished", "error"]
+    heading = ["task", "dataset", *conditions, "model", "label", "settings", "seed"]
+    rows = [
+        [
+            record.task,
+            record.dataset,
+            *(record.conditions[name] for name in conditions),
+            record.model,
+            record.label,
+            json.dumps(record.settings, sort_keys=True),
+            record.seed,
+            *(record.metrics.get(name) for name in metrics),
+            *(getattr(record, name) for name in rest),
+        ]
+        for record in records
+    ]
+    return _csv([[*heading, *metrics, *rest], *rows])
+
+
+def _csv(rows: Sequence[Sequence[Any]]) -> str:
+    stream = io.StringIO()
+    csv.writer(stream, lineterminator="\n").writerows(
+        [_text(value) for value in row] for row in rows
+    )
+    return stream.getvalue()
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if value != value else f"{value:.10g}"
+    return value  # None becomes an empty field
