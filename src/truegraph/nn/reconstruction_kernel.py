@@ -1,12 +1,12 @@
 """The compiled kernel of the reconstruction loss: CPU, float32, exact over all pairs.
 
-The columns lie in panels of _WIDTH nodes, stored as (d, _WIDTH), so that the innermost loop runs
+The columns lie in panels of WIDTH nodes, stored as (d, WIDTH), so that the innermost loop runs
 over neighbouring nodes in vector registers; rows go four at a time to use each load four times.
 Only tiles on and right of the diagonal are computed. They are dealt to a fixed number of lanes,
 each with a gradient of its own; lanes are added in order, which fixes the bits for any number of
 threads. The threads are Python's, since the loops release the interpreter lock: they wait without
 spinning, which a busy machine rewards. About 2 ns per unordered pair and core at d = 16, half the
-time of blocked torch operations. _WIDTH is a constant of the compiled code: known offsets are what
+time of blocked torch operations. WIDTH is a constant of the compiled code: known offsets are what
 lets it vectorise.
 """
 
@@ -21,9 +21,9 @@ from numba import njit, types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-_WIDTH = 128
+WIDTH = 128
 _LANES = 16
-_ROWS_PER_PRODUCT = 64  # a product of 64 factors in (1, 2] fits float32
+ROWS_PER_PRODUCT = 64  # a product of 64 factors in (1, 2] fits float32
 
 _ZERO, _ONE, _HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 _LOG2_E = np.float32(1.4426950408889634)
@@ -48,7 +48,7 @@ _fast: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},
     "error_model": "numpy",  # the check for a zero divisor would keep loops scalar
 }
-_compiled = njit(**_fast)
+compiled = njit(**_fast)
 
 
 @intrinsic
@@ -71,33 +71,33 @@ def _exp_of_minus(a: Any) -> Any:
     return (_ONE + f * p) * _bits_as_float(np.int32((n + 127) << 23))  # type: ignore[call-arg]
 
 
-@_compiled
+@compiled
 def _logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
-    """Fill x (4 * _WIDTH,) with the logits of rows i..i+3 against one panel."""
+    """Fill x (4 * WIDTH,) with the logits of rows i..i+3 against one panel."""
     x[:] = _ZERO
     for k in range(0, rows.shape[1], 4):
         a0, a1, a2, a3 = rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3]
         b0, b1, b2, b3 = rows[i + 1, k], rows[i + 1, k + 1], rows[i + 1, k + 2], rows[i + 1, k + 3]
         c0, c1, c2, c3 = rows[i + 2, k], rows[i + 2, k + 1], rows[i + 2, k + 2], rows[i + 2, k + 3]
         d0, d1, d2, d3 = rows[i + 3, k], rows[i + 3, k + 1], rows[i + 3, k + 2], rows[i + 3, k + 3]
-        t = panel[k * _WIDTH : (k + 4) * _WIDTH]
-        for j in range(_WIDTH):
-            t0, t1, t2, t3 = t[j], t[_WIDTH + j], t[2 * _WIDTH + j], t[3 * _WIDTH + j]
+        t = panel[k * WIDTH : (k + 4) * WIDTH]
+        for j in range(WIDTH):
+            t0, t1, t2, t3 = t[j], t[WIDTH + j], t[2 * WIDTH + j], t[3 * WIDTH + j]
             x[j] += a0 * t0 + a1 * t1 + a2 * t2 + a3 * t3
-            x[_WIDTH + j] += b0 * t0 + b1 * t1 + b2 * t2 + b3 * t3
-            x[2 * _WIDTH + j] += c0 * t0 + c1 * t1 + c2 * t2 + c3 * t3
-            x[3 * _WIDTH + j] += d0 * t0 + d1 * t1 + d2 * t2 + d3 * t3
+            x[WIDTH + j] += b0 * t0 + b1 * t1 + b2 * t2 + b3 * t3
+            x[2 * WIDTH + j] += c0 * t0 + c1 * t1 + c2 * t2 + c3 * t3
+            x[3 * WIDTH + j] += d0 * t0 + d1 * t1 + d2 * t2 + d3 * t3
 
 
-@_compiled
-def _logistic(x: Any, product: Any) -> Any:
+@compiled
+def logistic(x: Any, product: Any) -> Any:
     """Turn one row of logits into sigmoids, and return the linear part of its softplus sum.
 
     softplus(x) = (x + |x|)/2 + log(1 + exp(-|x|)); the factors 1 + exp(-|x|) are multiplied up in
     `product`, column by column, so that one logarithm serves many rows.
     """
     linear = _ZERO
-    for j in range(_WIDTH):
+    for j in range(WIDTH):
         size = abs(x[j])
         e = _exp_of_minus(size)
         factor = _ONE + e
@@ -107,8 +107,8 @@ def _logistic(x: Any, product: Any) -> Any:
     return 0.5 * linear
 
 
-@_compiled
-def _take_logarithms(product: Any, n_columns: int) -> float:
+@compiled
+def take_logarithms(product: Any, n_columns: int) -> float:
     """Return the sum of log(product) over the real columns, and start the products again."""
     total = 0.0
     for j in range(n_columns):
@@ -117,66 +117,66 @@ def _take_logarithms(product: Any, n_columns: int) -> float:
     return total
 
 
-@_compiled
+@compiled
 def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
     """Add sum_j x_rj z_j for the four rows r that start at column i of a panel gradient."""
-    for k in range(0, panel.size // _WIDTH, 2):
-        t = panel[k * _WIDTH : (k + 2) * _WIDTH]
+    for k in range(0, panel.size // WIDTH, 2):
+        t = panel[k * WIDTH : (k + 2) * WIDTH]
         a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = _ZERO
-        for j in range(_WIDTH):
-            t0, t1 = t[j], t[_WIDTH + j]
-            xa, xb, xc, xd = x[j], x[_WIDTH + j], x[2 * _WIDTH + j], x[3 * _WIDTH + j]
+        for j in range(WIDTH):
+            t0, t1 = t[j], t[WIDTH + j]
+            xa, xb, xc, xd = x[j], x[WIDTH + j], x[2 * WIDTH + j], x[3 * WIDTH + j]
             a0, a1 = a0 + xa * t0, a1 + xa * t1
             b0, b1 = b0 + xb * t0, b1 + xb * t1
             c0, c1 = c0 + xc * t0, c1 + xc * t1
             d0, d1 = d0 + xd * t0, d1 + xd * t1
-        first, second = k * _WIDTH + i, (k + 1) * _WIDTH + i
+        first, second = k * WIDTH + i, (k + 1) * WIDTH + i
         for offset, even, odd in ((0, a0, a1), (1, b0, b1), (2, c0, c1), (3, d0, d1)):
             gradient[first + offset] += even
             gradient[second + offset] += odd
 
 
-@_compiled
+@compiled
 def _add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
     """Add sum_r x_rj z_r over the four rows r = i..i+3 to every column j of a panel gradient."""
     for k in range(rows.shape[1]):
         a, b, c, d = rows[i, k], rows[i + 1, k], rows[i + 2, k], rows[i + 3, k]
-        g = gradient[k * _WIDTH : (k + 1) * _WIDTH]
-        for j in range(_WIDTH):
-            g[j] += a * x[j] + b * x[_WIDTH + j] + c * x[2 * _WIDTH + j] + d * x[3 * _WIDTH + j]
+        g = gradient[k * WIDTH : (k + 1) * WIDTH]
+        for j in range(WIDTH):
+            g[j] += a * x[j] + b * x[WIDTH + j] + c * x[2 * WIDTH + j] + d * x[3 * WIDTH + j]
 
 
-@_compiled
+@compiled
 def _tile(
     rows: Any, panels: Any, p: int, q: int, n_nodes: int, x: Any, product: Any, gradient: Any
 ) -> float:
     """Add the gradient of the tile of panels p <= q, and return its sum of softplus."""
-    n_columns = min(_WIDTH, n_nodes - q * _WIDTH)
-    last = min(n_nodes, (p + 1) * _WIDTH)
+    n_columns = min(WIDTH, n_nodes - q * WIDTH)
+    last = min(n_nodes, (p + 1) * WIDTH)
     total = 0.0
     product[:] = _ONE
-    for i in range(p * _WIDTH, last, 4):
+    for i in range(p * WIDTH, last, 4):
         _logits_of_four_rows(rows, i, panels[q], x)
         for r in range(4):
             if i + r < last:
-                total += _logistic(x[r * _WIDTH : (r + 1) * _WIDTH], product)
+                total += logistic(x[r * WIDTH : (r + 1) * WIDTH], product)
             else:
-                x[r * _WIDTH : (r + 1) * _WIDTH] = _ZERO
-        _add_to_row_gradients(x, panels[q], i - p * _WIDTH, gradient[p])
+                x[r * WIDTH : (r + 1) * WIDTH] = _ZERO
+        _add_to_row_gradients(x, panels[q], i - p * WIDTH, gradient[p])
         if p != q:
             _add_to_column_gradients(rows, i, x, gradient[q])
-        if (i + 4) % _ROWS_PER_PRODUCT == 0 or i + 4 >= last:
-            total += _take_logarithms(product, n_columns)
+        if (i + 4) % ROWS_PER_PRODUCT == 0 or i + 4 >= last:
+            total += take_logarithms(product, n_columns)
     return total if p == q else 2.0 * total
 
 
-@_compiled
+@compiled
 def _sum_over_lane(rows: Any, panels: Any, n_nodes: int, lane: int, gradient: Any) -> float:
-    """Return one lane's sum of softplus; fill half of its gradient (panels, d * _WIDTH)."""
+    """Return one lane's sum of softplus; fill half of its gradient (panels, d * WIDTH)."""
     n_panels = panels.shape[0]
     n_tiles = n_panels * (n_panels + 1) // 2
-    x = np.empty(4 * _WIDTH, np.float32)
-    product = np.empty(_WIDTH, np.float32)
+    x = np.empty(4 * WIDTH, np.float32)
+    product = np.empty(WIDTH, np.float32)
     gradient[:] = _ZERO
     first, last = n_tiles * lane // _LANES, n_tiles * (lane + 1) // _LANES
     p, q = 0, first
@@ -193,7 +193,7 @@ def _sum_over_lane(rows: Any, panels: Any, n_nodes: int, lane: int, gradient: An
     return total
 
 
-@_compiled
+@compiled
 def _add_lanes_and_corrections(
     z: Any, gradients: Any, indptr: Any, indices: Any, a: Any, b: Any, part: int, gradient: Any
 ) -> float:
@@ -201,11 +201,11 @@ def _add_lanes_and_corrections(
     n_nodes, d = z.shape
     correction = 0.0
     for i in range(n_nodes * part // _LANES, n_nodes * (part + 1) // _LANES):
-        panel, column = i // _WIDTH, i % _WIDTH
+        panel, column = i // WIDTH, i % WIDTH
         for k in range(d):
             total = 0.0
             for lane in range(_LANES):
-                total += gradients[lane, panel, k * _WIDTH + column]
+                total += gradients[lane, panel, k * WIDTH + column]
             gradient[i, k] = total
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]
@@ -248,11 +248,11 @@ def sum_over_pairs(
         Half of the derivative of the total by z.
     """
     n_nodes, dimension = z.shape
-    n_panels, depth = -(-n_nodes // _WIDTH), -(-dimension // 4) * 4
-    rows = np.zeros((n_panels * _WIDTH, depth), dtype=np.float32)
+    n_panels, depth = -(-n_nodes // WIDTH), -(-dimension // 4) * 4
+    rows = np.zeros((n_panels * WIDTH, depth), dtype=np.float32)
     rows[:n_nodes, :dimension] = z
-    by_panel = rows.reshape(n_panels, _WIDTH, depth).transpose(0, 2, 1)
-    panels = np.ascontiguousarray(by_panel).reshape(n_panels, depth * _WIDTH)
+    by_panel = rows.reshape(n_panels, WIDTH, depth).transpose(0, 2, 1)
+    panels = np.ascontiguousarray(by_panel).reshape(n_panels, depth * WIDTH)
     gradients = np.empty((_LANES, *panels.shape), dtype=np.float32)
     gradient = np.empty((n_nodes, dimension), dtype=np.float32)
 

@@ -1,4 +1,4 @@
-r"""The variational graph auto-encoder (Kipf and Welling, 2016) and its embedding of the nodes.
+r"""The graph auto-encoders GAE and VGAE (Kipf and Welling, 2016), and an embedding of the nodes.
 
 With the normalised adjacency \tilde A, no biases and Glorot uniform weights,
 
@@ -10,7 +10,8 @@ and the loss is the reconstruction of A + I over all N^2 pairs (`ReconstructionL
     KL = (0.5 / N) mean_i sum_d [ mean^2 + std^2 - 1 - 2 log std ],
 
 which is divided by N twice, as in the authors' own code: it is nearly switched off. Every epoch
-is one Adam step on the whole graph with one draw of the noise. The embedding is the mean.
+is one Adam step on the whole graph with one draw of the noise. The embedding is the mean. GAE has
+no noise, no log std and no KL.
 
 Cost per epoch O(N^2 d) time and O(N d) memory beside the features.
 """
@@ -19,12 +20,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -33,19 +32,19 @@ from scipy import sparse
 
 from truegraph.data.storage import PathLike, read_npz, write_npz
 from truegraph.errors import InputError
-from truegraph.nn.dense import row_sum, trial_matmul
+from truegraph.nn.autoencoder import AutoEncoder, LinkData, drawn_dropout, train_autoencoder
+from truegraph.nn.dense import relu_dropout, row_sum, trial_matmul
 from truegraph.nn.graphs import normalise_features, normalised_adjacency, without_diagonal
 from truegraph.nn.model import Inputs, glorot_uniform
-from truegraph.nn.optimiser import AdamState, Weights, adam_step
+from truegraph.nn.optimiser import Weights
 from truegraph.nn.reconstruction import ReconstructionLoss
 from truegraph.nn.sparse import FixedSparse, sparse_product
-from truegraph.nn.training import TrainingError
 from truegraph.progress import Progress
 
 
 @dataclass(frozen=True)
 class VGAESettings:
-    """Hyperparameters of Kipf and Welling.
+    """Hyperparameters of Kipf and Welling, of both auto-encoders.
 
     Parameters
     ----------
@@ -57,28 +56,19 @@ class VGAESettings:
         Step of Adam.
     epochs : int
         Full-batch epochs; there is no early stopping.
+    dropout : float
+        Share of the features and of the hidden units that is dropped in each epoch.
     """
 
     hidden: int = 32
     dimension: int = 16
     learning_rate: float = 0.01
     epochs: int = 200
+    dropout: float = 0.0
 
 
-class AutoEncoder(Protocol):
-    """What `train_autoencoder` needs to know of a model."""
-
-    name: str
-
-    def initial(self, seed: int) -> Weights:
-        """Return the weights before training, each (1, ...)."""
-
-    def loss(self, weights: Weights, generator: torch.Generator) -> torch.Tensor:
-        """Return the loss of one epoch as a scalar, with noise from a CPU generator."""
-
-
-class VGAE:
-    """A graph with its features, seen by the variational auto-encoder.
+class GAE(AutoEncoder):
+    """A graph with its features, seen by the auto-encoder without noise.
 
     Parameters
     ----------
@@ -89,125 +79,102 @@ class VGAE:
     settings : VGAESettings
     """
 
-    name = "vgae"
+    name = "gae"
+    settings_type: ClassVar[type[Any]] = VGAESettings
+    has_posterior = False
 
-    def __init__(
-        self, inputs: Inputs, reconstruction: ReconstructionLoss, settings: VGAESettings
-    ) -> None:
+    def __init__(self, inputs: Inputs, reconstruction: ReconstructionLoss, settings: Any) -> None:
         self.inputs = inputs
         self.reconstruction = reconstruction
         self.settings = settings
+
+    @classmethod
+    def on(cls, data: LinkData, settings: Any) -> Self:
+        """Return the model of a graph with its features."""
+        inputs = Inputs(FixedSparse(data.features), FixedSparse(normalised_adjacency(data.graph)))
+        loss = ReconstructionLoss.from_graph(data.target, masked=data.masked)
+        return cls(inputs, loss, settings)
 
     def initial(self, seed: int) -> Weights:
         """Return Glorot uniform weights."""
         seeds = np.array([seed], dtype=np.uint64)
         hidden, dimension = self.settings.hidden, self.settings.dimension
-        return {
+        weights = {
             "first": glorot_uniform(seeds, 0, self.inputs.features.shape[1], hidden),
             "mean": glorot_uniform(seeds, 1, hidden, dimension),
-            "log_std": glorot_uniform(seeds, 2, hidden, dimension),
         }
+        if self.has_posterior:
+            weights["log_std"] = glorot_uniform(seeds, 2, hidden, dimension)
+        return weights
 
-    def encode(self, weights: Weights) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the posterior's mean and log standard deviation, (N, d) each."""
-        features, operator = self.inputs
-        hidden = torch.relu(sparse_product(operator, sparse_product(features, weights["first"])))
+    def encode(
+        self, weights: Weights, generator: torch.Generator | None = None
+    ) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Return the posterior's mean (N, d) and log standard deviation (N, d; None without).
+
+        Only with a generator is anything dropped.
+        """
+        features, operator = self.inputs.features, self._operator(generator)
+        rate = self._dropout
+        first = sparse_product(features, weights["first"], drawn_dropout(rate, generator))
+        hidden = relu_dropout(sparse_product(operator, first), drawn_dropout(rate, generator))
+        spread = sparse_product(operator, hidden)
+        if not self.has_posterior:
+            return trial_matmul(spread, weights["mean"])[0], None
         heads = torch.cat([weights["mean"], weights["log_std"]], dim=2)
-        both = trial_matmul(sparse_product(operator, hidden), heads)[0]
-        mean, log_std = both.split(self.settings.dimension, dim=1)
+        mean, log_std = trial_matmul(spread, heads)[0].split(self.settings.dimension, dim=1)
         return mean, log_std
+
+    @property
+    def _dropout(self) -> float:
+        return float(self.settings.dropout)
+
+    def _operator(self, generator: torch.Generator | None) -> FixedSparse:
+        """Return the normalised adjacency that the encoder uses in this epoch."""
+        return self.inputs.operator
+
+    def decode(self, weights: Weights, z: torch.Tensor) -> torch.Tensor:
+        """Return the vectors (N, m) whose inner products are the logits: here z itself."""
+        return z
 
     def loss(self, weights: Weights, generator: torch.Generator) -> torch.Tensor:
         """Return the reconstruction loss of one draw of z, plus the divergence."""
-        mean, log_std = self.encode(weights)
+        mean, log_std = self.encode(weights, generator)
+        if log_std is None:
+            return self.reconstruction(self.decode(weights, mean))
         std = log_std.exp()
         noise = torch.randn(mean.shape, generator=generator).to(mean.device)
-        return self.reconstruction(mean + noise * std) + divergence(mean, log_std, std)
+        reconstruction = self.reconstruction(self.decode(weights, mean + noise * std))
+        return reconstruction + divergence(mean, log_std, std)
+
+    def embedding(self, weights: Weights) -> torch.Tensor:
+        """Return the posterior mean of every node, (N, d)."""
+        return self.encode(weights)[0]
+
+    def vectors(self, weights: Weights) -> torch.Tensor:
+        """Return what the decoder makes of the posterior mean, (N, m)."""
+        return self.decode(weights, self.encode(weights)[0])
+
+    def draw(self, weights: Weights, generator: torch.Generator) -> torch.Tensor:
+        """Return what the decoder makes of one draw of z, (N, m)."""
+        z, log_std = self.encode(weights)
+        if log_std is not None:
+            noise = torch.randn(z.shape, generator=generator).to(z.device)
+            z = z + noise * log_std.exp()
+        return self.decode(weights, z)
+
+
+class VGAE(GAE):
+    """A graph with its features, seen by the variational auto-encoder; parameters as of `GAE`."""
+
+    name = "vgae"
+    has_posterior = True
 
 
 def divergence(mean: torch.Tensor, log_std: torch.Tensor, std: torch.Tensor) -> torch.Tensor:
     """Return KL(q(z) || N(0, I)) summed over dimensions, averaged over nodes, divided by N."""
     terms = mean * mean + std * std - 1.0 - 2.0 * log_std
     return 0.5 * row_sum(terms[None]).sum() / mean.shape[0] ** 2
-
-
-def train_autoencoder(
-    model: AutoEncoder,
-    *,
-    random_state: int,
-    epochs: int,
-    learning_rate: float,
-    device: str = "cpu",
-    progress: Progress | None = None,
-) -> tuple[Weights, list[float]]:
-    """Train an auto-encoder on its whole graph with Adam.
-
-    Parameters
-    ----------
-    model : AutoEncoder
-    random_state : int
-        Seed of the first weights and of the noise.
-    epochs : int
-    learning_rate : float
-    device : str, default="cpu"
-        Anything that torch knows.
-    progress : Progress or None
-        Told after each epoch.
-
-    Returns
-    -------
-    weights : dict of str to tensor, each (1, ...)
-    history : list of float
-        The loss of every epoch, before its step.
-
-    Raises
-    ------
-    TrainingError
-        If a loss is not finite; the message names the model and the epoch.
-    """
-    if random_state < 0:
-        raise InputError(f"random_state is {random_state}. Give an integer >= 0.")
-    state = AdamState.start({n: w.to(device) for n, w in model.initial(random_state).items()})
-    spare = state.select(slice(None))
-    generator = torch.Generator().manual_seed(int(random_state))
-    history: list[float] = []
-    with _one_torch_thread():
-        for epoch in range(epochs):
-            loss, gradients = _loss_and_gradients(model, state.weights, generator)
-            if not np.isfinite(loss):
-                raise TrainingError(
-                    f"loss of {model.name} is {loss} in epoch {epoch}. "
-                    "Lower learning_rate or check the features for huge values."
-                )
-            history.append(loss)
-            state, spare = adam_step(state, gradients, {}, learning_rate, spare), state
-            if progress is not None:
-                progress.update(epoch + 1, epochs, f"loss {loss:.4f}")
-    return state.weights, history
-
-
-def _loss_and_gradients(
-    model: AutoEncoder, weights: Weights, generator: torch.Generator
-) -> tuple[float, Weights]:
-    leaves = {name: weight.detach().requires_grad_() for name, weight in weights.items()}
-    loss = model.loss(leaves, generator)
-    gradients = torch.autograd.grad(loss, list(leaves.values()))
-    return loss.item(), dict(zip(leaves, gradients, strict=True))
-
-
-@contextmanager
-def _one_torch_thread() -> Iterator[None]:
-    """Keep torch's own operations, all of them short here, on one thread.
-
-    Its threads spin while they wait for each other: on a busy machine an epoch would take ten
-    times as long. What is worth sharing, the reconstruction loss, has threads of its own.
-    """
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def embed_vgae(
@@ -279,8 +246,7 @@ def embed_vgae(
 def _model(rows: sparse.csr_array, links: sparse.csr_array, settings: VGAESettings) -> VGAE:
     pattern = links.copy()
     pattern.data[:] = 1.0
-    inputs = Inputs(FixedSparse(rows), FixedSparse(normalised_adjacency(links)))
-    return VGAE(inputs, ReconstructionLoss.from_graph(pattern), settings)
+    return VGAE.on(LinkData(rows, links, pattern), settings)
 
 
 def _checked(features: Any, graph: Any) -> tuple[sparse.csr_array, sparse.csr_array]:
