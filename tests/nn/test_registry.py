@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
+from truegraph.errors import InputError
 from truegraph.nn import device
 from truegraph.nn.model import Classifier, Inputs
 from truegraph.nn.noise import Noise
@@ -108,3 +109,18 @@ def test_what_the_loss_skips_changes_neither_loss_nor_gradient(problem, other_gr
         strict=True,
     ):
         torch.testing.assert_close(first, second, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "changes",
+    [{"epochs": -1}, {"epochs": 2.5}, {"learning_rate": "fast"}, {"weight_decay": float("nan")}],
+)
+def test_impossible_settings_are_refused_by_name(name: str, changes: dict) -> None:
+    with pytest.raises(InputError, match=f"{next(iter(changes))} is"):
+        find_classifier(name).settings_type(**changes)
+
+
+def test_a_share_of_one_cannot_be_dropped() -> None:
+    with pytest.raises(InputError, match="dropout is 1.0"):
+        find_classifier("gcn").settings_type(dropout=1.0)

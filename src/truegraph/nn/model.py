@@ -7,15 +7,18 @@ a matter of copying the dictionary.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from truegraph.errors import InputError
 from truegraph.nn.noise import Noise
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse
@@ -47,6 +50,24 @@ class Settings:
     learning_rate: float = 0.01
     weight_decay: float = 5e-4
     epochs: int = 200
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            _check_setting(field.name, str(field.type), getattr(self, field.name))
+
+
+def _check_setting(name: str, kind: str, value: Any) -> None:
+    """Raise an InputError unless counts are whole and positive, shares below 1, floats >= 0."""
+    if value is None and "None" in kind:
+        return
+    if kind.startswith("int"):
+        if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
+            raise InputError(f"{name} is {value!r}. Give a whole number, 1 or more.")
+    elif kind.startswith("float"):
+        most = 1.0 if name.endswith("dropout") else math.inf
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= value < most:
+            below = "" if most == math.inf else " and below 1"
+            raise InputError(f"{name} is {value!r}. Give a number of at least 0{below}.")
 
 
 class Classifier(ABC):
