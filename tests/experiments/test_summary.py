@@ -206,23 +206,26 @@ def test_trials_of_other_experiments_are_no_cells() -> None:
 def test_overview_has_a_hole_where_nothing_ran() -> None:
     records = trials(TABLE1, "gcn", LOW, labels=5) + trials(TABLE1, "gat", HIGH, labels=20)
     overview, full, all_metrics = result_tables(summarise(records, TABLE1), TABLE1)
-    assert overview.rows[0] == ["model", "cora, labels 5", "cora, labels 20"]
+    assert overview.rows[0] == ["model", "cora\nlabels 5", "cora\nlabels 20"]
     texts = [[entry.text for entry in row] for row in overview.cells()]
     assert texts == [["gcn", "70.3 ± 1.0", ""], ["gat", "", "74.8 ± 1.0"]]
     assert overview.cells()[0][1].note == "paper 70.0"
     assert "split: random" in overview.caption
     assert full.rows[0][:4] == ["data set", "labels", "model", "accuracy %"]
     assert [entry.text for entry in full.cells()[0]] == [
-        *("cora", "5", "gcn", "70.3", "1.0", "0.40", "6", "", "70.0 ± 3.7", "+0.3", "", "")
+        *("cora", "5", "gcn", "70.3", "1.0", "0.40", "6", "70.0 ± 3.7", "+0.3", "", "")
     ]
     assert all_metrics.rows[0] == ["data set", "labels", "model", "accuracy %", "Brier"]
     assert all_metrics.cells()[0][4].text == "-"
+    assert all_metrics.caption.endswith(
+        "Higher is better for accuracy %; lower is better for Brier."
+    )
 
 
 def test_a_tiny_difference_has_no_sign() -> None:
     records = trials(TABLE1, "gcn", [0.69999] * 2, labels=5) + trials(TABLE1, "gat", LOW, labels=5)
     full = result_tables(summarise(records, TABLE1), TABLE1)[1]
-    assert full.cells()[0][8].text == "+0.0"
+    assert full.cells()[0][7].text == "+0.0"
 
 
 def test_files_hold_the_numbers(tmp_path: Path) -> None:
@@ -321,7 +324,7 @@ def test_recommendation_without_spread_in_the_paper(new_task) -> None:
     overview, full = tables[:2]
     assert overview.rows[0] == ["model", "yelp2018"]
     assert [entry.text for entry in overview.cells()[0]] == ["ngcf", "29.0"]  # one trial: no spread
-    assert full.cells()[0][7].text == "11.3"
+    assert full.cells()[0][6].text == "11.3"
     assert tables[-1].heading == "All metrics"
 
 

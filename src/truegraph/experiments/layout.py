@@ -72,9 +72,14 @@ def markdown(rows: Sequence[Row]) -> str:
 
 def plain(rows: Sequence[Row]) -> str:
     """Lay out rows, the headings first, in columns for a terminal; an asterisk marks the bold."""
-    texts = [[_marked(_entry(item), "", "*") for item in row] for row in rows]
+    texts = [[" ".join(_marked(_entry(item), "", "*").split()) for item in row] for row in rows]
     widths = _widths(texts)
     return "\n".join("  ".join(_padded(row, widths)).rstrip() for row in texts) + "\n"
+
+
+def sentence(text: str) -> str:
+    """Begin with a capital and leave the rest alone."""
+    return text[:1].upper() + text[1:]
 
 
 def _entry(item: str | Entry) -> Entry:

@@ -9,6 +9,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,8 @@ from truegraph.data.storage import write_text
 from truegraph.evaluation import Metric
 from truegraph.experiments.cell_summary import CellSummary, summarise
 from truegraph.experiments.experiment import Experiment
-from truegraph.experiments.layout import Entry, Table, markdown
+from truegraph.experiments.layout import Entry, Table, markdown, sentence
+from truegraph.experiments.naming import Naming
 from truegraph.experiments.paper import rivals
 from truegraph.experiments.store import TrialRecord
 from truegraph.experiments.task import find_task
@@ -58,84 +60,86 @@ def result_tables(cells: Sequence[CellSummary], experiment: Experiment) -> list[
     layout = _Layout(cells, experiment)
     tables = []
     if len({cell.label for cell in cells}) > 1:
-        for metric in layout.main_metrics:
-            tables += [layout.overview(metric), layout.in_full(metric)]
-    if not tables or len(experiment.metrics) > len(layout.main_metrics):
-        tables.append(layout.all_metrics())
+        for metric in main_metrics(cells, experiment):
+            shown = [cell for cell in cells if cell.metric == metric]
+            tables += [layout.overview(shown), layout.in_full(shown)]
+    if not tables or len(experiment.metrics) > len(main_metrics(cells, experiment)):
+        # The paper's figures stand in the tables above, if there are any.
+        shown = [replace(cell, paper=None) for cell in cells] if tables else list(cells)
+        tables.append(layout.all_metrics(shown))
     return tables
+
+
+def main_metrics(cells: Sequence[CellSummary], experiment: Experiment) -> list[str]:
+    """Return the metrics that the paper prints, or else the first one of the experiment."""
+    printed = {cell.metric for cell in cells if cell.paper is not None}
+    found = [name for name in experiment.metrics if name in printed]
+    return found or [experiment.metrics[0]]
 
 
 class _Layout:
     """Turns the cells of one experiment into tables."""
 
     def __init__(self, cells: Sequence[CellSummary], experiment: Experiment) -> None:
-        self.cells = cells
         self.experiment = experiment
         self.metrics = find_task(experiment.task).metrics
-        values = {name: {cell.conditions[name] for cell in cells} for name in cells[0].conditions}
-        self.swept = [name for name, found in values.items() if len(found) > 1]
-        self.fixed = {name: found.pop() for name, found in values.items() if len(found) == 1}
-        printed = {cell.metric for cell in cells if cell.paper is not None}
-        self.main_metrics = [name for name in experiment.metrics if name in printed]
-        self.main_metrics = self.main_metrics or [experiment.metrics[0]]
+        self.naming = Naming(cells)
 
-    def overview(self, metric: str) -> Table:
-        """Return models against settings, as the paper prints it."""
-        cells = {
-            (cell.label, self._setting(cell)): cell for cell in self.cells if cell.metric == metric
-        }
-        settings = list(dict.fromkeys(setting for _, setting in cells))
+    def overview(self, cells: Sequence[CellSummary]) -> Table:
+        """Return one metric, models against settings, as the paper prints it."""
+        places = {(cell.label, self.naming.heading(cell)): cell for cell in cells}
+        settings = list(dict.fromkeys(setting for _, setting in places))
         rows: list[list[str | Entry]] = [["model", *settings]]
-        for label in dict.fromkeys(label for label, _ in cells):
-            found = [cells.get((label, setting)) for setting in settings]
+        for label in dict.fromkeys(label for label, _ in places):
+            found = [places.get((label, setting)) for setting in settings]
             rows.append([label, *("" if cell is None else self._entry(cell) for cell in found)])
-        return Table(self._heading(metric), self._caption(), rows)
+        heading = sentence(self.metrics[cells[0].metric].heading)
+        return Table(heading, self._caption(cells), rows)
 
-    def in_full(self, metric: str) -> Table:
-        """Return one row per cell: mean, spread, trials, the paper's figure, the test."""
-        shown = self.metrics[metric]
-        heading = ["data set", *self.swept, "model", shown.heading, "std", "s.e.", "trials"]
-        rows: list[list[str | Entry]] = [
-            [*heading, "failed", "paper", "difference", "tested against", "p"]
-        ]
+    def in_full(self, cells: Sequence[CellSummary]) -> Table:
+        """Return one metric, one row per cell: mean, spread, trials, the paper's, the test."""
+        shown = self.metrics[cells[0].metric]
+        heading = ["data set", *self.naming.swept, "model", shown.heading, "std", "s.e.", "trials"]
+        rows: list[list[str | Entry]] = [[*heading, "paper", "difference", "tested against", "p"]]
         rows += [
-            [*self._place(cell), *_figures(cell, shown), *_comparison(cell, shown)]
-            for cell in self.cells
-            if cell.metric == metric
+            [
+                *self.naming.columns(cell),
+                cell.label,
+                *_figures(cell, shown),
+                *_comparison(cell, shown),
+            ]
+            for cell in cells
         ]
         caption = (
             "Mean, population standard deviation (std) and standard error (s.e.) over the trials; "
             "the paper's mean ± spread, and ours less the paper's; p-value of Wilcoxon's "
             "signed-rank test, two-sided, on the seeds that both models have."
         )
-        return Table(f"{self._heading(metric)}, in full", caption + self._fixed_text(), rows)
+        title = f"{sentence(shown.heading)}, in full"
+        return Table(title, caption + self.naming.fixed_text(), rows)
 
-    def all_metrics(self) -> Table:
+    def all_metrics(self, cells: Sequence[CellSummary]) -> Table:
         """Return one row per model and setting, one column per metric."""
         headings = [self.metrics[name].heading for name in self.experiment.metrics]
         models: dict[tuple[Any, ...], list[CellSummary]] = {}
-        for cell in self.cells:  # one after the other, the metrics of a model in their order
+        for cell in cells:  # one after the other, the metrics of a model in their order
             models.setdefault((*cell.setting, cell.label), []).append(cell)
-        rows: list[list[str | Entry]] = [["data set", *self.swept, "model", *headings]]
+        rows: list[list[str | Entry]] = [["data set", *self.naming.swept, "model", *headings]]
         rows += [
-            [*self._place(found[0]), *(self._entry(cell) for cell in found)]
+            [*self.naming.columns(found[0]), found[0].label, *(self._entry(cell) for cell in found)]
             for found in models.values()
         ]
-        directions = "; ".join(
-            f"{name} {self.metrics[name].better}"
-            for name in self.experiment.metrics
-            if self.metrics[name].better != "neither"
-        )
-        better = f" What is better: {directions}." if directions else ""
-        return Table("All metrics", self._caption() + better, rows)
+        return Table("All metrics", self._caption(cells) + self._directions(), rows)
 
-    def _place(self, cell: CellSummary) -> list[str | Entry]:
-        return [cell.dataset, *(str(cell.conditions[name]) for name in self.swept), cell.label]
-
-    def _setting(self, cell: CellSummary) -> str:
-        return ", ".join(
-            [cell.dataset, *(f"{name} {cell.conditions[name]}" for name in self.swept)]
-        )
+    def _directions(self) -> str:
+        """Return a sentence that says what is better, after a blank."""
+        shown = [self.metrics[name] for name in self.experiment.metrics]
+        sides = {
+            side: ", ".join(metric.heading for metric in shown if metric.better == side)
+            for side in ("higher", "lower")
+        }
+        parts = [f"{side} is better for {names}" for side, names in sides.items() if names]
+        return f" {sentence('; '.join(parts))}." if parts else ""
 
     def _entry(self, cell: CellSummary) -> Entry:
         """Return mean ± standard deviation, the paper's mean as a note."""
@@ -148,41 +152,31 @@ class _Layout:
             text += f" ± {metric.shown(found.std)}"
         return Entry(text, value=found.mean, bold=cell.bold, note=note)
 
-    def _heading(self, metric: str) -> str:
-        heading = self.metrics[metric].heading
-        return heading[:1].upper() + heading[1:]
-
-    def _caption(self) -> str:
-        counts = sorted({len(cell.values) for cell in self.cells})
+    def _caption(self, cells: Sequence[CellSummary]) -> str:
+        counts = sorted({len(cell.values) for cell in cells})
         trials = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         parts = [f"Mean ± standard deviation over {trials} trial{'s' * (trials != '1')} per cell."]
-        if any(cell.p_value is not None for cell in self.cells):
+        if any(cell.p_value is not None for cell in cells):
             rule = (
                 "a Bayesian model that is significantly better than its base model"
                 if rivals(self.experiment.task)
                 else "the best model, where it is significantly better than the second best"
             )
             parts.append(f"Bold: {rule} (Wilcoxon's signed ranks on the same seeds, 5 %).")
-        if any(cell.paper is not None for cell in self.cells):
+        if any(cell.paper is not None for cell in cells):
             parts.append("“paper”: the mean that the paper prints.")
-        return " ".join(parts) + self._fixed_text()
-
-    def _fixed_text(self) -> str:
-        if not self.fixed:
-            return ""
-        return " " + ", ".join(f"{name}: {value}" for name, value in self.fixed.items()) + "."
+        return " ".join(parts) + self.naming.fixed_text()
 
 
 def _figures(cell: CellSummary, metric: Metric) -> list[str | Entry]:
-    found, failed = cell.summary, str(cell.failed or "")
+    found, failed = cell.summary, f"{cell.failed} failed" if cell.failed else ""
     if found is None:
-        return ["-", "", "", "0", failed]
+        return ["-", "", "", Entry("0", note=failed)]
     return [
         Entry(metric.shown(found.mean), value=found.mean, bold=cell.bold),
         metric.shown(found.std),
         f"{100 * found.standard_error:.2f}" if metric.percent else f"{found.standard_error:.3g}",
-        str(found.n),
-        failed,
+        Entry(str(found.n), note=failed),
     ]
 
 

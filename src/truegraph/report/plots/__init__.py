@@ -6,7 +6,7 @@
 >>> figure = adjacency(cora.graph, cora.labels, class_names=cora.class_names)
 """
 
-from truegraph.report.plots.calibration import reliability
+from truegraph.report.plots.calibration import reliability, reliability_lines
 from truegraph.report.plots.comparisons import accuracy_by_labels, paired_differences
 from truegraph.report.plots.corrections import correction_boxplots, correction_counts
 from truegraph.report.plots.matrices import adjacency, side_by_side
@@ -19,6 +19,7 @@ __all__ = [
     "correction_counts",
     "paired_differences",
     "reliability",
+    "reliability_lines",
     "save_figure",
     "side_by_side",
 ]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from truegraph.evaluation import ReliabilityCurve
-from truegraph.report.plots.style import LIGHT, house_style
+from truegraph.report.plots.style import LIGHT, house_style, series_colour, series_marker
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,58 @@ def reliability(curves: Mapping[str, ReliabilityCurve]) -> Figure:
         handlelength=1.4,
     )
     figure.supxlabel("confidence: probability of the predicted class", fontsize=9)
+    return figure
+
+
+@house_style()
+def reliability_lines(
+    curves: Mapping[str, ReliabilityCurve],
+    *,
+    title: str | None = None,
+    order: Sequence[str] | None = None,
+    least_share: float = 0.005,
+) -> Figure:
+    """Draw the reliability of several models as lines in one diagram.
+
+    Parameters
+    ----------
+    curves : dict of str to ReliabilityCurve
+        As in `reliability`.
+    title : str, optional
+    order : sequence of str, optional
+        All models of a set of figures, so that each has one colour in all of them; by default
+        those of `curves`.
+    least_share : float, default=0.005
+        Bins with a smaller share of the predictions are left out: they say nothing yet.
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+        Share of right predictions against mean confidence; the legend gives the expected
+        calibration errors.
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.0, 4.3), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linestyle="--", linewidth=1)
+    models = list(curves if order is None else order)
+    for name, curve in curves.items():
+        number = models.index(name)
+        shown = curve.count >= max(1, least_share * curve.count.sum())
+        axes.plot(
+            curve.confidence[shown],
+            curve.accuracy[shown],
+            label=f"{name} {curve.calibration_error:.1%}",
+            color=series_colour(number),
+            marker=series_marker(number),
+            markersize=4,
+            linewidth=1.3,
+        )
+    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share that is right")
+    axes.grid(linewidth=0.6)
+    axes.set_title(title or "")
+    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
     return figure
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -29,6 +29,7 @@ def accuracy_by_labels(
     condition: str = "labels per class",
     metric: str = "accuracy %",
     title: str | None = None,
+    order: Sequence[str] | None = None,
 ) -> Figure:
     """Draw a figure of each model against the number of labels, or any other condition.
 
@@ -45,6 +46,9 @@ def accuracy_by_labels(
     condition, metric : str
         Names of the two axes.
     title : str, optional
+    order : sequence of str, optional
+        All models of a set of figures, so that each has one colour in all of them; by default
+        those of `means`.
 
     Returns
     -------
@@ -55,8 +59,10 @@ def accuracy_by_labels(
     points = np.asarray(labels, dtype=np.float64)
     figure = Figure(figsize=(5.0, 3.9), layout="constrained")
     axes = figure.subplots()
-    for number, (model, values) in enumerate(means.items()):
-        place = points + _offset(points, number, len(means))
+    models = list(means if order is None else order)
+    for model, values in means.items():
+        number = models.index(model)
+        place = points + _offset(points, number, len(models))
         error = None if errors is None else _points(errors[model], points, f"errors[{model!r}]")
         _draw_line(axes, number, model, place, _points(values, points, f"means[{model!r}]"), error)
         if paper is not None and model in paper:

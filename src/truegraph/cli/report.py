@@ -1,0 +1,38 @@
+"""``truegraph report``: one page of what the trials of a run show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from truegraph.cli.outputs import check_target
+
+
+def report(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RUN...", help="Folder of a run, as truegraph reproduce wrote it, or several."
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option(help="HTML file to write. Default: report.html in the first folder."),
+    ] = None,
+) -> None:
+    """Show the trials of a run on one page: tables, figures and how they came about."""
+    target = out or _folder(runs[0]) / "report.html"
+    check_target("--out", target, (".html",), str(runs[0]))
+    from truegraph.data.storage import write_text
+    from truegraph.report.run_page import run_page
+    from truegraph.report.runs import Run
+
+    page = run_page([Run.read(folder) for folder in runs])
+    write_text(target, page.render())
+    typer.echo(f"{page.summary} Page: {target}")
+
+
+def _folder(run: Path) -> Path:
+    return run.parent if run.suffix == ".sqlite" else run

@@ -1,0 +1,54 @@
+"""The page of one run of an experiment, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from truegraph.errors import InputError
+from truegraph.experiments.summary import result_tables
+from truegraph.report.model_parts import model_parts
+from truegraph.report.node_parts import node_parts
+from truegraph.report.page import Page, Part
+from truegraph.report.provenance import failures, provenance_parts
+from truegraph.report.runs import Run
+
+
+def run_page(runs: Sequence[Run]) -> Page:
+    """Return a page with everything that the trials of some runs can show.
+
+    Parameters
+    ----------
+    runs : sequence of Run
+        Of any tasks; a section appears only where the trials hold what it shows.
+    """
+    if not runs:
+        raise InputError("runs is empty. Give at least one run.")
+    if len(runs) == 1:
+        return Page(runs[0].experiment.title, _summary(runs[0]), list(_parts(runs[0])))
+    parts = [
+        replace(part, heading=f"{run.experiment.name}: {part.heading}")
+        for run in runs
+        for part in _parts(run)
+    ]
+    summary = " ".join(f"{run.experiment.name}: {_summary(run)}" for run in runs)
+    return Page("; ".join(run.experiment.title for run in runs), summary, parts)
+
+
+def _parts(run: Run) -> Iterator[Part]:
+    yield from result_tables(run.cells, run.experiment)
+    yield from failures(run)
+    yield from model_parts(run)
+    yield from node_parts(run)
+    yield from provenance_parts(run)
+
+
+def _summary(run: Run) -> str:
+    if not run.records:
+        return "No trial is done yet."
+    datasets = ", ".join(dict.fromkeys(record.dataset for record in run.records))
+    labels = len({record.label for record in run.records})
+    models = f"{labels} model{'s' if labels > 1 else ''}"
+    trials = f"{len(run.done):,} trial{'s' if len(run.done) != 1 else ''}"
+    failed = f", {len(run.failed):,} failed" if run.failed else ""
+    return f"{trials} of {models} on {datasets}{failed}."
