@@ -210,7 +210,7 @@ def test_overview_has_a_hole_where_nothing_ran() -> None:
     texts = [[entry.text for entry in row] for row in overview.cells()]
     assert texts == [["gcn", "70.3 ± 1.0", ""], ["gat", "", "74.8 ± 1.0"]]
     assert overview.cells()[0][1].note == "paper 70.0"
-    assert "split: random" in overview.caption
+    assert "Conditions: split random, component full." in overview.caption
     assert full.rows[0][:4] == ["data set", "labels", "model", "accuracy %"]
     assert [entry.text for entry in full.cells()[0]] == [
         *("cora", "5", "gcn", "70.3", "1.0", "0.40", "6", "70.0 ± 3.7", "+0.3", "", "")

@@ -158,7 +158,7 @@ def _sign(metric: Metric) -> float:
 def _compared(cell: CellSummary, rival: CellSummary, metric: Metric) -> CellSummary:
     """Test a cell against a rival on the seeds that both have."""
     pairs = paired_values(cell, rival)
-    if not pairs:
+    if len(pairs) < 2:  # nothing to rank
         return replace(cell, against=rival.label)
     test = paired_wilcoxon(*zip(*pairs, strict=True))
     is_better = _sign(metric) * test.mean_difference > 0

@@ -60,4 +60,4 @@ class Naming:
         """Return a sentence about what does not vary, after a blank; "" if nothing is fixed."""
         if not self.fixed:
             return ""
-        return " " + ", ".join(f"{name}: {value}" for name, value in self.fixed.items()) + "."
+        return f" Conditions: {', '.join(f'{n} {value}' for n, value in self.fixed.items())}."

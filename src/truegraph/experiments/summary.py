@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from truegraph.data.storage import write_text
-from truegraph.evaluation import Metric
+from truegraph.evaluation import Metric, Summary
 from truegraph.experiments.cell_summary import CellSummary, summarise
 from truegraph.experiments.experiment import Experiment
 from truegraph.experiments.layout import Entry, Table, markdown, sentence
@@ -155,7 +155,9 @@ class _Layout:
     def _caption(self, cells: Sequence[CellSummary]) -> str:
         counts = sorted({len(cell.values) for cell in cells})
         trials = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-        parts = [f"Mean ± standard deviation over {trials} trial{'s' * (trials != '1')} per cell."]
+        parts = [f"Mean ± standard deviation over {trials} trials per cell."]
+        if counts[-1] <= 1:
+            parts = ["One trial per cell."]
         if any(cell.p_value is not None for cell in cells):
             rule = (
                 "a Bayesian model that is significantly better than its base model"
@@ -174,10 +176,15 @@ def _figures(cell: CellSummary, metric: Metric) -> list[str | Entry]:
         return ["-", "", "", Entry("0", note=failed)]
     return [
         Entry(metric.shown(found.mean), value=found.mean, bold=cell.bold),
-        metric.shown(found.std),
-        f"{100 * found.standard_error:.2f}" if metric.percent else f"{found.standard_error:.3g}",
+        *(_spread(found, metric) if found.n > 1 else ("", "")),
         Entry(str(found.n), note=failed),
     ]
+
+
+def _spread(found: Summary, metric: Metric) -> tuple[str, str]:
+    """Return standard deviation and standard error, the latter with a digit more."""
+    unit = 100 if metric.percent else 1
+    return metric.shown(found.std), f"{unit * found.standard_error:.{metric.digits + 1}f}"
 
 
 def _comparison(cell: CellSummary, metric: Metric) -> list[str | Entry]:

@@ -108,7 +108,7 @@ def _paired(run: Run, cells: Sequence[CellSummary]) -> Panel | None:
     differences: dict[str, NDArray[np.float64]] = {}
     for first, second in compared:
         pairs = np.array(paired_values(first, second))
-        if len(pairs):
+        if len(pairs) > 1:
             name = second.label if len(minuends) == 1 else f"{first.label} − {second.label}"
             differences[name] = unit * (pairs[:, 0] - pairs[:, 1])
     if not differences:

@@ -82,7 +82,7 @@ def _paired_bits(
         return None
     first, second = ({record.seed: record for record in trials} for trials in chosen if trials)
     seeds = sorted(first.keys() & second.keys())
-    if not seeds:
+    if len(seeds) < 2:  # a box needs more than one trial
         return None
     bits = (
         [_bits(first[seed], "correct") for seed in seeds],

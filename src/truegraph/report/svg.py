@@ -57,7 +57,7 @@ def inline_svg(figure: Figure, alternative: str, prefix: str) -> str:
         "class": "plot",
         "role": "img",
         "aria-label": alternative,
-        "style": f"max-width: {1.6 * figure.get_figwidth():.2f}in",
+        "style": f"max-width: {1.3 * figure.get_figwidth():.2f}in",
     }
     return ElementTree.tostring(root, encoding="unicode")
 
