@@ -1,15 +1,19 @@
-"""A record to start from, and a place without data folders."""
+"""A record to start from, a task that only pretends, and a place without data folders."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from truegraph.experiments import Experiment, TrialRecord
+from truegraph.experiments.task import TASKS
 
+PRETEND = Path(__file__).parents[1] / "pretend"
 MINE: dict[str, Any] = {
     "name": "mine",
     "task": "classification",
@@ -21,8 +25,9 @@ MINE: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path / "user's cache"))
 
 
 @pytest.fixture
@@ -62,3 +67,29 @@ def record(mine: Experiment) -> Callable[..., TrialRecord]:
         finished="2020-01-01T00:00:00+00:00",
     )
     return lambda **changes: replace(first, **changes)
+
+
+@pytest.fixture
+def pretend(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Experiment]:
+    """Make an experiment of the pretend task, with settings of its only model.
+
+    This process and all that it starts know the task.
+    """
+    path = os.pathsep.join([str(PRETEND), os.environ.get("PYTHONPATH", "")]).rstrip(os.pathsep)
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.syspath_prepend(str(PRETEND))
+    monkeypatch.setitem(TASKS, "pretend", "pretend_task:PretendTask")
+
+    def make(trials: int = 6, changes: dict[str, Any] | None = None, **settings: Any) -> Experiment:
+        return Experiment.from_dict(
+            {
+                "name": "dreams",
+                "task": "pretend",
+                "datasets": ["nights"],
+                "models": [{"name": "sleeper", **settings}],
+                "trials": trials,
+                **(changes or {}),
+            }
+        )
+
+    return make

@@ -18,6 +18,8 @@ import truegraph
 from truegraph.cli.classify import classify
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
+from truegraph.cli.report import report
+from truegraph.cli.reproduce import reproduce
 from truegraph.errors import TruegraphError
 
 _BAD_INPUT = 2
@@ -36,6 +38,10 @@ app.command(
 app.command(epilog="Example: truegraph classify cora --per-class 5 --trials 10 --models gcn,bgcn")(
     classify
 )
+app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
+    reproduce
+)
+app.command(epilog="Example: truegraph report runs/table1 --out table1.html")(report)
 app.add_typer(data_commands, name="data")
 
 

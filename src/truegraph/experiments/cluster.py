@@ -70,7 +70,8 @@ class ClusterPool(Pool):
         """Wait for a batch."""
         from distributed import wait
 
-        ready = wait(list(self._running), return_when="FIRST_COMPLETED").done
+        with self._client.as_current():
+            ready = wait(list(self._running), return_when="FIRST_COMPLETED").done
         return [self._result(future, self._running.pop(future)) for future in ready]
 
     def _result(self, future: Future, job: Job) -> Finished:

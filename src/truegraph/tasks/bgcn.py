@@ -17,13 +17,16 @@ training of the base GCN and averages its last iterates: ``schedule="continue"``
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.data.locking import file_lock
 from truegraph.errors import InputError
 from truegraph.learning.distances import (
     Distance,
@@ -188,20 +191,27 @@ def embed_nodes(problem: Problem, options: BGCNOptions, run: Run) -> list[NDArra
         raise InputError(f"embedding is {options.embedding!r}. Use 'vgae' or an array (N, d).")
     shared = options.embedding_seed
     seeds = problem.seeds if shared is None else [shared] * problem.trials
-    found: dict[int, NDArray[Any]] = {}
     with run.stage("embedding"):
-        for seed in seeds:
-            if seed not in found:
-                found[seed] = embed_vgae(
-                    problem.inputs.raw,
-                    problem.inputs.graph,
-                    random_state=seed,
-                    device=run.device,
-                    progress=run.progress,
-                    cache=run.cache,
-                    **options.embedding_options,
-                )
+        found = {seed: _embedding(problem, seed, options, run) for seed in dict.fromkeys(seeds)}
     return [found[seed] for seed in seeds]
+
+
+def _embedding(problem: Problem, seed: int, options: BGCNOptions, run: Run) -> NDArray[Any]:
+    """Compute an embedding or read it; of processes that need the same one, one computes it."""
+    inputs = problem.inputs
+    alone: AbstractContextManager[None] = nullcontext()
+    if run.cache is not None:
+        alone = file_lock(Path(run.cache) / f"embedding-{inputs.n_nodes}-{seed}.lock")
+    with alone:
+        return embed_vgae(
+            inputs.raw,
+            inputs.graph,
+            random_state=seed,
+            device=run.device,
+            progress=run.progress,
+            cache=run.cache,
+            **options.embedding_options,
+        )
 
 
 def base_labels(

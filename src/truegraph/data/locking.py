@@ -1,0 +1,31 @@
+"""One process at a time: a lock that the system lifts when its holder dies, however it dies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from truegraph.data.storage import PathLike
+
+
+@contextmanager
+def file_lock(path: PathLike) -> Iterator[None]:
+    """Run the block while no other process, and no other thread, is in a block of the same lock.
+
+    Where the system or the file system has no locks the block just runs, so a lock may save work
+    but must not be needed for a right result.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that stands for the lock; it is made, stays, and has no content.
+    """
+    with ExitStack() as held:
+        with suppress(ModuleNotFoundError, OSError):  # Windows; no locks, or no right to write
+            import fcntl
+
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            stream = held.enter_context(Path(path).open("ab"))
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        yield
