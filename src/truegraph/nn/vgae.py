@@ -18,11 +18,7 @@ Cost per epoch O(N^2 d) time and O(N d) memory beside the features.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -30,10 +26,11 @@ import torch
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.data.storage import PathLike, read_npz, write_npz
+from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.nn.autoencoder import AutoEncoder, LinkData, drawn_dropout, train_autoencoder
 from truegraph.nn.dense import relu_dropout, row_sum, trial_matmul
+from truegraph.nn.embedding_cache import embedding_file, read_embedding, write_embedding
 from truegraph.nn.graphs import normalise_features, normalised_adjacency, without_diagonal
 from truegraph.nn.model import Inputs, glorot_uniform
 from truegraph.nn.optimiser import Weights
@@ -223,8 +220,8 @@ def embed_vgae(
     file = None
     if cache is not None:
         run = {**asdict(settings), "seed": random_state, "device": torch.device(device).type}
-        file = Path(cache) / f"vgae-{_fingerprint(rows, links, run)}.npz"
-        stored = _read_embedding(file, (rows.shape[0], dimension))
+        file = embedding_file(cache, "vgae", [rows, links], run)
+        stored = read_embedding(file, rows.shape[0])
         if stored is not None:
             return stored
     model = _model(rows, links, settings)
@@ -239,7 +236,7 @@ def embed_vgae(
     with torch.no_grad():
         embedding: NDArray[np.float32] = model.encode(weights)[0].contiguous().cpu().numpy()
     if file is not None:
-        write_npz(file, {"embedding": embedding, "digest": np.array(_digest(embedding))})
+        write_embedding(file, embedding)
     return embedding
 
 
@@ -264,35 +261,3 @@ def _checked(features: Any, graph: Any) -> tuple[sparse.csr_array, sparse.csr_ar
     if not (np.isfinite(links.data) & (links.data > 0.0)).all():
         raise InputError("graph has negative or infinite weights. Give weights >= 0.")
     return rows, links
-
-
-# --- the cache ---------------------------------------------------------------------------------
-
-
-def _fingerprint(rows: sparse.csr_array, links: sparse.csr_array, run: dict[str, Any]) -> str:
-    """Return a name that changes with every bit of data, setting, seed or version."""
-    key = hashlib.sha256(
-        json.dumps([version("truegraph"), run], sort_keys=True, default=int).encode()
-    )
-    for matrix in (rows, links):
-        key.update(repr((matrix.shape, matrix.nnz)).encode())
-        for part in (matrix.data, matrix.indices.astype(np.int64), matrix.indptr.astype(np.int64)):
-            key.update(part.tobytes())
-    return key.hexdigest()
-
-
-def _digest(embedding: NDArray[np.float32]) -> str:
-    return hashlib.sha256(embedding.tobytes()).hexdigest()
-
-
-def _read_embedding(file: Path, shape: tuple[int, int]) -> NDArray[np.float32] | None:
-    """Return a stored embedding, or None if there is none or it is damaged."""
-    if not file.exists():
-        return None
-    try:
-        arrays = read_npz(file)
-        embedding, digest = arrays["embedding"], str(arrays["digest"])
-    except (InputError, KeyError):
-        return None
-    sound = embedding.shape == shape and embedding.dtype == np.float32
-    return embedding if sound and _digest(embedding) == digest else None
