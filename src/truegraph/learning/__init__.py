@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     )
     from truegraph.learning.learned import Certificate, LearnedGraph
     from truegraph.learning.learner import GraphLearner, learn_bipartite_graph, learn_graph
+    from truegraph.learning.posterior import GraphPosterior
+    from truegraph.learning.samples import GraphSamples
 
 __all__ = [
     "Certificate",
@@ -26,6 +28,8 @@ __all__ = [
     "Distance",
     "EmbeddingDistance",
     "GraphLearner",
+    "GraphPosterior",
+    "GraphSamples",
     "LabelDisagreement",
     "LearnedGraph",
     "SumDistance",
@@ -39,6 +43,8 @@ _MODULES = {
     "Distance": "distances",
     "EmbeddingDistance": "distances",
     "GraphLearner": "learner",
+    "GraphPosterior": "posterior",
+    "GraphSamples": "samples",
     "LabelDisagreement": "distances",
     "LearnedGraph": "learned",
     "SumDistance": "distances",

@@ -6,6 +6,7 @@ The mathematics is told in `truegraph.learning.solver`.
 from __future__ import annotations
 
 import math
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,9 +88,13 @@ class DualPoint:
         gap = self.gap
         return gap / max(1.0, abs(self.dual + gap)) if math.isfinite(gap) else math.inf
 
-    def moved(self, step: Floats, length: float) -> DualPoint:
+    def moved(self, step: Floats, length: float) -> Self:
         """Return the point reached by changing lam by the relative amount length * step."""
-        return DualPoint(self.problem, self.theta, self.smoothing, self._changed(length * step))
+        return self._at(self._changed(length * step))
+
+    def _at(self, pairs: Floats) -> Self:
+        """Return another point of the same problem."""
+        return type(self)(self.problem, self.theta, self.smoothing, pairs)
 
     def _changed(self, change: Floats) -> Floats:
         """Return the multipliers after a relative change.

@@ -38,32 +38,32 @@ class Settings:
 
 def check_settings(options: dict[str, Any]) -> Settings:
     """Check the constructor arguments of `GraphLearner`."""
-    _choice("metric", options["metric"], METRICS)
-    _choice("candidates", options["candidates"], ENGINES)
-    _choice("scope", options["scope"], SCOPES)
-    _choice("solver", options["solver"], SOLVERS)
+    check_choice("metric", options["metric"], METRICS)
+    check_choice("candidates", options["candidates"], ENGINES)
+    check_choice("scope", options["scope"], SCOPES)
+    check_choice("solver", options["solver"], SOLVERS)
     if options["scope"] == "global" and options["candidates"] in ("hnsw", "ivf"):
         raise InputError(
             f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
             "approximate; use candidates='exact', or scope='candidates'"
         )
-    _check_threads(options["n_jobs"])
-    _check_seed(options["random_state"])
+    check_threads(options["n_jobs"])
+    check_seed(options["random_state"])
     degree, theta, scale = _density(options)
     max_iter = options["max_iter"]
     return Settings(
         degree=degree,
         theta=theta,
         scale=scale,
-        candidate_ratio=_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
+        candidate_ratio=check_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
         engine=options["candidates"],
         scope=options["scope"],
         solver=options["solver"],
-        tol=_number("tol", options["tol"], above=0.0),
+        tol=check_number("tol", options["tol"], above=0.0),
         max_iter=(
             DEFAULT_MAX_ITER[options["solver"]]
             if max_iter is None
-            else int(_number("max_iter", max_iter, at_least=1))
+            else int(check_number("max_iter", max_iter, at_least=1))
         ),
     )
 
@@ -75,8 +75,8 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
         # The solver's compiled loops take a second to import, which no other check needs.
         from truegraph.learning.solver import one_parameter_form
 
-        alpha = _number("alpha", options["alpha"], above=0.0)
-        beta = _number("beta", options["beta"], above=0.0)
+        alpha = check_number("alpha", options["alpha"], above=0.0)
+        beta = check_number("beta", options["beta"], above=0.0)
         theta, scale = one_parameter_form(alpha, beta)
         return None, theta, scale
     if len(given) > 1 or given in (["alpha"], ["beta"]):
@@ -85,20 +85,22 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
             "give degree, or theta, or alpha and beta together"
         )
     if given == ["theta"]:
-        return None, _number("theta", options["theta"], above=0.0), 1.0
+        return None, check_number("theta", options["theta"], above=0.0), 1.0
     if given == ["degree"]:
-        return _number("degree", options["degree"], at_least=1.0), None, 1.0
+        return check_number("degree", options["degree"], at_least=1.0), None, 1.0
     return _DEFAULT_DEGREE, None, 1.0
 
 
-def _check_threads(n_jobs: Any) -> None:
+def check_threads(n_jobs: Any) -> None:
+    """Check a number of threads."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(
             f"n_jobs must be a number of threads, or -1 for all cores, or None, not {n_jobs!r}"
         )
 
 
-def _check_seed(random_state: Any) -> None:
+def check_seed(random_state: Any) -> None:
+    """Check what is to seed random numbers."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return
     if not (isinstance(random_state, Integral) and 0 <= int(random_state) < 2**32):
@@ -108,14 +110,16 @@ def _check_seed(random_state: Any) -> None:
         )
 
 
-def _choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Check that a value is one of those allowed."""
     if value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
 
 
-def _number(
+def check_number(
     name: str, value: Any, *, above: float | None = None, at_least: float | None = None
 ) -> float:
+    """Return a number as a float, after checking that it is finite and large enough."""
     wanted = f"> {above:g}" if above is not None else f">= {at_least:g}"
     try:
         number = float(value)

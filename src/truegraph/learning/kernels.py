@@ -24,7 +24,7 @@ _compiled = njit(parallel=True, cache=True, nogil=True)
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _slack(lam: Any, i: int, j: int, scaled_distance: float) -> float:
+def slack_of(lam: Any, i: int, j: int, scaled_distance: float) -> float:
     """(lam_i + lam_j) / 2 - theta z, exact up to one rounding of the result."""
     a, b = lam[i, 0], lam[j, 0]
     total = a + b
@@ -76,7 +76,7 @@ def evaluate(
         if smoothing == 0.0:
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
-                slack = _slack(lam, i, j, theta * distance[e])
+                slack = slack_of(lam, i, j, theta * distance[e])
                 w = max(0.0, slack)
                 total += w
                 energy += w * w
@@ -87,7 +87,7 @@ def evaluate(
         else:
             for e in range(indptr[i], indptr[i + 1]):
                 j = indices[e]
-                slack = _slack(lam, i, j, theta * distance[e])
+                slack = slack_of(lam, i, j, theta * distance[e])
                 w = _smooth_weight(slack, smoothing)
                 slope = w / math.sqrt(slack * slack + 4.0 * smoothing)
                 total += w
@@ -193,7 +193,7 @@ def weights(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, ou
     """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z)."""
     for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
-            out[e] = max(0.0, _slack(lam, i, indices[e], theta * distance[e]))
+            out[e] = max(0.0, slack_of(lam, i, indices[e], theta * distance[e]))
 
 
 @_compiled
@@ -204,6 +204,6 @@ def active_distances(
     for i in prange(lam.shape[0]):
         total = 0.0
         for e in range(indptr[i], indptr[i + 1]):
-            if _slack(lam, i, indices[e], theta * distance[e]) > 0.0:
+            if slack_of(lam, i, indices[e], theta * distance[e]) > 0.0:
                 total += theta * distance[e]
         out[i] = total

@@ -8,15 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data import graphs
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    from truegraph.learning.posterior import GraphPosterior
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,77 @@ class LearnedGraph:
             f"relative_gap={c.relative_gap:.1e}, scope={c.scope!r}, converged={c.converged})"
         )
 
+    def posterior(
+        self,
+        method: str = "mean-field",
+        *,
+        concentration: float | None = None,
+        excess: float | None = None,
+        samples: int = 400,
+        chains: int = 4,
+        burn_in: int = 100,
+        thin: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> GraphPosterior:
+        """Return the posterior of the graph on its candidate pairs, of which it is the mode.
+
+        Parameters
+        ----------
+        method : {"mean-field", "gibbs"}, default="mean-field"
+            "mean-field" is quick and nearly right; "gibbs" draws from the exact posterior.
+        concentration : float, optional
+            kappa, which decides the spread, for weights of the one-parameter form. Default:
+            2 / m^2, m the mean weight of the edges.
+        excess : float, optional
+            Choose the concentration at which the mean weights add up to 1 + excess times the
+            weights of this graph; makes up for the number of candidate pairs.
+        samples, chains, burn_in, thin, random_state, n_jobs
+            Of method "gibbs": draws to keep, and as in `GraphPosterior.sample`.
+        progress : bool, default=False
+            Whether to draw progress bars on standard error.
+        """
+        from truegraph.learning.posterior import infer_posterior
+        from truegraph.learning.samples import GibbsRun
+
+        run = GibbsRun(samples, chains, burn_in, thin, random_state, n_jobs, progress)
+        return infer_posterior(self, method, concentration, excess, run)
+
+    def slack(self, pairs: ArrayLike, distances: Any = None) -> NDArray[np.float64]:
+        """Return how far pairs are from having no edge, as a score of links.
+
+        (l_i + l_j) / 2 - theta z, with l the multipliers and z the distance, in units of weight:
+        the weight itself for an edge; negative for other pairs, and the more so the farther they
+        are from having one.
+
+        Parameters
+        ----------
+        pairs : array-like of int, shape (n_pairs, 2)
+        distances : Distance or array-like of shape (n_pairs,), optional
+            The distance that the graph was learned from, or its values; can be left out for
+            candidate pairs.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs,)
+        """
+        rows, columns = _checked_pairs(pairs, self.n_nodes).T
+        if distances is None:
+            z = _candidate_distances(self.candidates, rows, columns)
+        elif hasattr(distances, "pair_values"):
+            z = distances.pair_values(rows, columns)
+        else:
+            z = np.asarray(distances, dtype=np.float64)
+            if z.shape != rows.shape:
+                raise InputError(
+                    f"distances has shape {z.shape}, but there are {rows.size} pairs; give one "
+                    "distance per pair"
+                )
+        multipliers = 0.5 * (self.multipliers[rows] + self.multipliers[columns])
+        found: NDArray[np.float64] = multipliers - self.certificate.theta * z
+        return self.certificate.scale * found
+
     def to_networkx(self, node_names: Any = None) -> Any:
         """Return a `networkx.Graph` with edge attribute "weight"."""
         return graphs.to_networkx(self.adjacency, node_names)
@@ -165,6 +239,38 @@ class LearnedGraph:
             raise InputError(
                 f"{path} is a damaged learned graph, or of another version: {error}; save it again"
             ) from error
+
+
+def _checked_pairs(pairs: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
+    given = np.asarray(pairs)
+    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
+        raise InputError(
+            f"pairs has shape {given.shape} and type {given.dtype}; give node numbers of shape "
+            "(n_pairs, 2)"
+        )
+    if given.size and not (given.min() >= 0 and given.max() < n_nodes):
+        outside = given.min() if given.min() < 0 else given.max()
+        raise InputError(f"pairs holds the node {outside}; there are only 0 to {n_nodes - 1}")
+    return given.astype(np.int64)
+
+
+def _candidate_distances(
+    candidates: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Look up distances, of which stored zeros must not be taken for missing entries."""
+    place = csr_array(
+        (np.arange(1, candidates.nnz + 1), candidates.indices, candidates.indptr),
+        shape=candidates.shape,
+    )
+    found = np.asarray(place[rows, columns]).ravel() - 1
+    if (found < 0).any():
+        at = int(np.argmax(found < 0))
+        raise InputError(
+            f"the pair ({rows[at]}, {columns[at]}) is no candidate, so that its distance is not "
+            "known; give distances"
+        )
+    values: NDArray[np.float64] = candidates.data[found]
+    return values
 
 
 def _parts(matrix: csr_array, prefix: str) -> dict[str, NDArray[Any]]:

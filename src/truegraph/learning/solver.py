@@ -28,7 +28,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,13 +39,14 @@ from truegraph.learning.dual import DualPoint, Problem
 from truegraph.learning.threads import thread_limit
 
 Floats = NDArray[np.float64]
+Point = TypeVar("Point", bound=DualPoint)
 
 _SHORT_STEP = 3e-4  # two shorter line searches in a row count as a stall
 _PLAIN_STEPS = 120  # steps without smoothing before a problem counts as stiff
 _IDLE_STEPS = 8  # steps in a row that change the dual by no more than rounding
 _SMOOTHING_FACTOR = 0.1
 _SMALLEST_SMOOTHING = 1e-40
-_SMALL = 2_000_000  # stored candidate entries
+SMALL = 2_000_000  # stored candidate entries
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
     return 1.0 / math.sqrt(2.0 * alpha * beta), math.sqrt(alpha / (2.0 * beta))
 
 
-class _Newton:
+class Newton:
     """Newton's method with a line search, counting its work across restarts."""
 
     def __init__(self, max_iter: int, on_step: Callable[[int, float], None] | None) -> None:
@@ -116,9 +117,7 @@ class _Newton:
         self.iterations = 0
         self.inner = 0
 
-    def run(
-        self, point: DualPoint, done: Callable[[DualPoint], bool], most: int | None = None
-    ) -> DualPoint:
+    def run(self, point: Point, done: Callable[[Point], bool], most: int | None = None) -> Point:
         """Descend from point until done, out of iterations, at rounding or stalled.
 
         With `most`, two very short steps in a row or so many steps count as a stall.
@@ -147,7 +146,7 @@ def _rounding(point: DualPoint) -> float:
     return 1e-13 * max(1.0, abs(point.value))
 
 
-def _line_search(point: DualPoint, step: Floats) -> tuple[DualPoint | None, float]:
+def _line_search(point: Point, step: Floats) -> tuple[Point | None, float]:
     """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
     slope = float(np.sum(point.gradient * step))  # not BLAS: its sums depend on the threads
     allowance = _rounding(point)
@@ -185,13 +184,13 @@ def solve(
     on_step : callable, optional
         Called with (iteration, gap) after every step.
     """
-    newton = _Newton(max_iter, on_step)
+    newton = Newton(max_iter, on_step)
 
     def optimal(point: DualPoint) -> bool:
-        return point.relative_gap <= tol and _is_flat(point, math.sqrt(tol))
+        return point.relative_gap <= tol and is_flat(point, math.sqrt(tol))
 
     # On a small problem threads save little, and on a busy machine they wait for one another.
-    with thread_limit(1 if candidates.nnz < _SMALL else None):
+    with thread_limit(1 if candidates.nnz < SMALL else None):
         point = _first_point(candidates, theta, start)
         stiff = start is not None and start.smoothed
         if not stiff:
@@ -215,7 +214,7 @@ def _first_point(candidates: csr_array, theta: float, start: Solution | None) ->
 
 
 def _follow_smoothing(
-    point: DualPoint, newton: _Newton, optimal: Callable[[DualPoint], bool], most: float
+    point: DualPoint, newton: Newton, optimal: Callable[[DualPoint], bool], most: float
 ) -> DualPoint:
     """Drive the smoothing to zero, each level warm-started from the one before.
 
@@ -224,7 +223,7 @@ def _follow_smoothing(
     best, smoothing = point, _first_smoothing(point, most)
     while smoothing > _SMALLEST_SMOOTHING and newton.iterations < newton.max_iter:
         accuracy = min(0.3, 300.0 * math.sqrt(smoothing))
-        point = newton.run(point.smoothed(smoothing), partial(_is_flat, accuracy=accuracy))
+        point = newton.run(point.smoothed(smoothing), partial(is_flat, accuracy=accuracy))
         sharp = point.smoothed(0.0)
         if sharp.relative_gap < best.relative_gap:
             best = sharp
@@ -237,12 +236,13 @@ def _follow_smoothing(
 def _first_smoothing(point: DualPoint, most: float) -> float:
     """Return the least smoothing, up to most, under which the point is nearly stationary."""
     smoothing = 1e-10
-    while smoothing < most and not _is_flat(point.smoothed(smoothing), 0.5):
+    while smoothing < most and not is_flat(point.smoothed(smoothing), 0.5):
         smoothing *= 10.0
     return smoothing
 
 
-def _is_flat(point: DualPoint, accuracy: float) -> bool:
+def is_flat(point: DualPoint, accuracy: float) -> bool:
+    """Whether lam d = 1 holds at every node, within the accuracy."""
     return float(np.abs(point.gradient).max()) <= accuracy
 
 
@@ -272,7 +272,7 @@ def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) ->
 
 
 def _solution(
-    point: DualPoint, tol: float, newton: _Newton, smoothed: bool, start: Solution | None
+    point: DualPoint, tol: float, newton: Newton, smoothed: bool, start: Solution | None
 ) -> Solution:
     primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):

@@ -1,0 +1,62 @@
+"""Candidate pairs counted once, and matrices made of values per pair."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class PairList:
+    """The pairs (i, j), i < j, stored in a symmetric matrix, row by row.
+
+    Attributes
+    ----------
+    matrix : csr_array of shape (n_nodes, n_nodes)
+        Symmetric in pattern, sorted indices, zero diagonal.
+    first, second : ndarray of int32, shape (n_pairs,)
+    entry : ndarray of int, shape (n_pairs,)
+        Where the matrix stores (i, j).
+    pair : ndarray of int, shape (stored entries,)
+        The pair of every stored entry.
+    """
+
+    matrix: csr_array
+    first: NDArray[np.int32]
+    second: NDArray[np.int32]
+    entry: NDArray[np.int64]
+    pair: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, matrix: csr_array) -> PairList:
+        """List the pairs of a matrix."""
+        nodes = matrix.shape[0]
+        row = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(matrix.indptr))
+        entry = np.flatnonzero(row < matrix.indices)
+        # The transpose of the entries' numbers tells where the other direction is stored.
+        numbers = np.arange(matrix.nnz)
+        mirror = csr_array((numbers, matrix.indices, matrix.indptr), shape=matrix.shape).T.tocsr()
+        pair = np.empty(matrix.nnz, dtype=np.int64)
+        pair[entry] = np.arange(entry.size)
+        pair[mirror.data[entry]] = np.arange(entry.size)
+        return cls(matrix, row[entry], matrix.indices[entry].astype(np.int32), entry, pair)
+
+    def __len__(self) -> int:
+        return self.entry.size
+
+    def symmetric(self, values: NDArray[Any]) -> csr_array:
+        """Return the symmetric matrix (n_nodes, n_nodes) with these values (n_pairs,)."""
+        c = self.matrix
+        return csr_array((values[self.pair], c.indices, c.indptr), shape=c.shape)
+
+    def degrees(self, values: NDArray[np.floating[Any]]) -> Floats:
+        """Return the sums (n_nodes,) of the values (n_pairs,) at each node."""
+        nodes = self.matrix.shape[0]
+        first, second = (np.bincount(ends, values, nodes) for ends in (self.first, self.second))
+        return np.asarray(first + second, dtype=np.float64)
