@@ -1,0 +1,176 @@
+"""Train a recommender on triples: Adam, early stopping on validation recall, best epoch restored.
+
+Everything runs in one thread, so that bits do not depend on the number of threads; several
+trainings can run in as many threads beside each other. A training is a function of the model, the
+first weights, the pool of negatives and the seed::
+
+    sampler = TripleSampler(train, pool, batch=1024, negatives=1, by="users", seed=seed)
+    trained = train_ranking(model, model.initial(seed), sampler, HeldOutRecall(train, validation))
+    again = train_ranking(model, trained.weights, other_sampler, recall, patience=100)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from truegraph.errors import TruegraphError
+from truegraph.nn.noise import Noise
+from truegraph.nn.optimiser import AdamState, Weights, adam_step
+from truegraph.nn.ranking_model import RankingModel
+from truegraph.nn.ranking_recall import HeldOutRecall
+from truegraph.nn.triples import Triples, TripleSampler
+from truegraph.progress import Progress
+
+OnEpoch = Callable[[int, torch.Tensor], object]
+
+
+class RankingError(TruegraphError):
+    """Training failed: the loss is not finite."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainedRanking:
+    """What a training leaves behind.
+
+    Attributes
+    ----------
+    weights : dict of Tensor
+        Those of the best epoch; without validation of the last one.
+    best_epoch : int
+        Counted from 0.
+    best_recall : float
+        Validation recall of the best epoch; NaN without validation.
+    losses, recalls : ndarray of float64, shape (epochs,)
+        Mean loss and validation recall of every epoch; NaN where it was not looked at.
+    """
+
+    weights: Weights
+    best_epoch: int
+    best_recall: float
+    losses: NDArray[np.float64]
+    recalls: NDArray[np.float64]
+
+
+def train_ranking(
+    model: RankingModel,
+    weights: Weights,
+    sampler: TripleSampler,
+    recall: HeldOutRecall | None,
+    *,
+    patience: int | None = None,
+    progress: Progress | None = None,
+    on_epoch: OnEpoch | None = None,
+) -> TrainedRanking:
+    """Train until validation recall has not risen for `patience` epochs.
+
+    Parameters
+    ----------
+    model : RankingModel
+    weights : dict of Tensor
+        Where to start; left as they are. Adam's moments start at zero.
+    sampler : TripleSampler
+        Its seed also decides the dropout masks.
+    recall : HeldOutRecall or None
+        None: train for ``settings.epochs`` and keep the last weights.
+    patience : int, optional
+        By default that of the settings.
+    progress : Progress, optional
+        Told after each epoch.
+    on_epoch : callable(epoch, vectors), optional
+        Called at every look at the validation interactions with the vectors as they are.
+
+    Returns
+    -------
+    TrainedRanking
+    """
+    with one_torch_thread():
+        run = _Run(model, weights, sampler)
+        patience = model.settings.patience if patience is None else patience
+        losses: list[float] = []
+        recalls: list[float] = []
+        best, best_epoch, best_recall = weights, -1, -np.inf
+        for epoch in range(model.settings.epochs):
+            losses.append(run.epoch(epoch))
+            is_due = (epoch + 1) % model.settings.evaluate_every == 0
+            recalls.append(np.nan)
+            if is_due and (recall is not None or on_epoch is not None):
+                vectors = run.vectors()
+                if on_epoch is not None:
+                    on_epoch(epoch, vectors)
+                if recall is not None:
+                    recalls[-1] = recall(vectors, model.n_users)
+            if recalls[-1] > best_recall:
+                best, best_epoch, best_recall = run.weights(), epoch, recalls[-1]
+            if progress is not None:
+                progress.update(epoch + 1, model.settings.epochs, _note(best_recall, best_epoch))
+            if recall is not None and epoch - best_epoch >= patience:
+                break
+        if recall is None:
+            best, best_epoch, best_recall = run.weights(), epoch, np.nan
+        return TrainedRanking(best, best_epoch, best_recall, np.array(losses), np.array(recalls))
+
+
+def _note(recall: float, epoch: int) -> str:
+    return "" if epoch < 0 else f"recall {recall:.4f} at epoch {epoch + 1}"
+
+
+class _Run:
+    """Weights in training, and the batches they are trained on."""
+
+    def __init__(self, model: RankingModel, weights: Weights, sampler: TripleSampler) -> None:
+        self._model, self._sampler = model, sampler
+        self._seeds = np.array([sampler.seed], dtype=np.uint64)
+        copies = [{name: tensor.detach().clone() for name, tensor in weights.items()} for _ in "ab"]
+        for tensors in copies:
+            for tensor in tensors.values():
+                tensor.requires_grad_()
+        self._state, self._spare = AdamState.start(copies[0]), AdamState.start(copies[1])
+
+    def epoch(self, number: int) -> float:
+        """Take one step per batch; return the mean loss."""
+        total = 0.0
+        for triples in self._sampler.epoch(number):
+            total += self._step(triples)
+        return total / self._sampler.n_batches
+
+    def _step(self, triples: Triples) -> float:
+        state, model = self._state, self._model
+        noise = Noise(self._seeds, state.steps)
+        loss = model.loss(state.weights, triples, noise)
+        value = float(loss.detach())
+        if not np.isfinite(value):
+            raise RankingError(
+                f"the loss of {model.name} became {value} after {state.steps} steps. "
+                f"Lower learning_rate={model.settings.learning_rate:g}."
+            )
+        gradients = torch.autograd.grad(loss, list(state.weights.values()))
+        named = dict(zip(state.weights, gradients, strict=True))
+        rate = model.settings.learning_rate
+        self._state, self._spare = adam_step(state, named, {}, rate, self._spare), state
+        return value
+
+    def vectors(self) -> torch.Tensor:
+        """Return the vectors as they are, nothing dropped."""
+        with torch.no_grad():
+            return self._model.vectors(self._state.weights, None)
+
+    def weights(self) -> Weights:
+        """Return copies of the weights."""
+        return {name: tensor.detach().clone() for name, tensor in self._state.weights.items()}
+
+
+@contextmanager
+def one_torch_thread() -> Iterator[None]:
+    """Let torch use one thread in this block: the order of its sums is then always the same."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
