@@ -16,7 +16,7 @@ import pytest
 from truegraph.cli.app import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/tutorial.md", "docs/guide.md"]
+PAGES = ["README.md", "docs/tutorial.md", "docs/guide.md", "docs/experiments.md"]
 EXAMPLES = {
     "learn_graph.py": r"scope='global', converged=True\).*9\d\.\d% of the edges join images",
     "cluster_digits.py": r"learned: adjusted Rand index 0\.[6-9]",
@@ -58,6 +58,8 @@ def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[
     _write_node_files(workplace)
     for table in blocks(page, "csv"):
         (workplace / "people.csv").write_text(table)
+    for experiment in blocks(page, "toml"):
+        (workplace / "mine.toml").write_text(experiment)
     for line in "".join(blocks(page, "sh")).splitlines():
         words = shlex.split(line, comments=True)
         if words[:1] == ["truegraph"] and NEEDS_NETWORK not in line:

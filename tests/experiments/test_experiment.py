@@ -132,13 +132,15 @@ def test_a_part_of_an_experiment(mine: Experiment) -> None:
     for wrong in ({"models": ["gcn"]}, {"labels": [7]}, {"datasets": ["pubmed"]}):
         with pytest.raises(InputError, match="is not part of experiment 'mine'"):
             mine.select(**wrong)
+    with pytest.raises(InputError, match=r"runs none of the models DFNET-ATT on pubmed"):
+        find_experiment("table1").select(models=["dfnet-att"], datasets=["pubmed"])
     with pytest.raises(InputError, match="has no such condition"):
         mine.select(degree=[3])
 
 
 def test_the_paper_is_built_in() -> None:
     found = builtin_experiments()
-    assert list(found) == ["datasets", "figure1", "figure2", "fixed", "table1"]
+    assert {"datasets", "figure1", "figure2", "fixed", "table1"} <= set(found)
     table1, fixed = found["table1"], found["fixed"]
     assert [entry.name for entry in table1.models] == [
         "chebynet",

@@ -69,7 +69,7 @@ def test_lines_where_there_is_no_terminal(
     draws = [np.random.default_rng([seed, 1]).random() for seed in range(3)]
     assert lines[0] == "0/4 trials done, 0 running"
     means = f"score {np.mean(draws[:2]):.3f} ± {np.std(draws[:2]):.3f}"
-    assert lines[1].startswith(f"sleeper on nights (level 1): 2/4  {means}  [2/4 trials done")
+    assert lines[1].startswith(f"sleeper on nights: 2/4  {means}  [2/4 trials done")
     assert "3/4" in lines[2]
     assert f"score {np.mean(draws):.3f}" in lines[2]
     assert lines[3] == "  trial 3 failed: ArithmeticError: seed 3 is unlucky"
@@ -83,7 +83,7 @@ def test_a_table_on_a_terminal(tmp_path: Path, pretend: Callable[..., Experiment
     shown = stream.getvalue()
     mean = np.mean([np.random.default_rng([seed, 2]).random() for seed in range(4)])
     assert "8/8 trials done, 0 running" in shown
-    last = [line for line in shown.splitlines() if "sleeper on nights (level 2)" in line][-1]
+    last = [line for line in shown.splitlines() if "sleeper on nights, level 2" in line][-1]
     assert "4/4" in last
     assert f"{mean:.3f}" in last
 
@@ -96,7 +96,7 @@ def test_a_small_terminal_shows_what_is_running(tally: Tally, record: Record) ->
     assert table(tally, 1).row_count == 1
     stream = io.StringIO()
     Console(file=stream, width=100).print(table(tally, 1))
-    assert "short MLP on cora (labels 10" in stream.getvalue()
+    assert "short MLP on cora, labels 10" in stream.getvalue()
 
 
 def test_silence(

@@ -213,13 +213,19 @@ class Experiment:
         for name, values in conditions.items():
             if values is not None:
                 chosen[name] = self._part(name, values)
-        return replace(
+        part = replace(
             self,
             datasets=_some("datasets", datasets, self.datasets, self.name),
             models=self._models(models),
             conditions=chosen,
             trials=self.trials if trials is None else check_number("trials", trials, 1),
         )
+        if not part.cells():
+            raise InputError(
+                f"nothing is left of experiment {self.name!r}: it runs none of the models "
+                f"{', '.join(entry.label for entry in part.models)} on {', '.join(part.datasets)}."
+            )
+        return part
 
     def _part(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         if name not in self.conditions:

@@ -33,7 +33,6 @@ class Job:
         Folder of shared work; a worker that does not have it uses the user's own.
     keep : tuple of str
         Artefacts to keep.
-    device : str
     threads : int
         Threads that torch and the compiled loops may use.
     version : str
@@ -45,7 +44,6 @@ class Job:
     source: Source
     cache: str
     keep: tuple[str, ...] = ()
-    device: str = "cpu"
     threads: int = 1
     version: str = truegraph.__version__
 
@@ -101,7 +99,7 @@ def _run(task: Task, job: Job) -> Finished:
 def _context(job: Job) -> Context:
     is_here = Path(job.cache).is_dir()
     cache = Path(job.cache) if is_here else cache_folder() / "embeddings"
-    return Context(cache, job.source.fingerprint, job.keep, job.device, job.threads)
+    return Context(cache, job.source.fingerprint, job.keep, threads=job.threads)
 
 
 def _told(error: Exception) -> str:

@@ -72,6 +72,10 @@ class Tally:
         self.shown = shown
         self.slots = 1
         self.cells = {share.cell.key: CellTally(share) for share in shares}
+        first = shares[0].cell.conditions
+        self._swept = [
+            name for name in first if len({share.cell.conditions[name] for share in shares}) > 1
+        ]
 
     def add(self, records: Sequence[TrialRecord]) -> None:
         """Count finished trials, of this run or of earlier ones."""
@@ -122,6 +126,12 @@ class Tally:
         usual = float(np.mean(list(known.values())))
         work = sum(cell.left * known.get(_kind(cell), usual) for cell in self.cells.values())
         return work / self.slots
+
+    def name(self, cell: CellTally) -> str:
+        """Return which cell it is: model, data set, and the conditions that differ."""
+        which = cell.share.cell
+        conditions = [f"{name} {which.conditions[name]}" for name in self._swept]
+        return ", ".join([f"{which.label} on {which.dataset}", *conditions])
 
     def headline(self) -> str:
         """Return the counts and the time left as a line."""
@@ -176,7 +186,7 @@ class LineWatcher(Watcher):
     def finished(self, records: Sequence[TrialRecord]) -> None:
         """Say how the cell of the batch stands."""
         cell = self._tally.cells[records[0].cell.key]
-        line = f"{cell.share.cell}: {len(cell.values)}/{len(cell.share.seeds)}"
+        line = f"{self._tally.name(cell)}: {len(cell.values)}/{len(cell.share.seeds)}"
         line += f"  {self._tally.shown.heading} {self._tally.value(cell)}".rstrip()
         print(f"{line}  [{self._tally.headline()}]", file=sys.stderr, flush=True)
         for record in records:
@@ -227,7 +237,7 @@ def table(tally: Tally, rows: int) -> Any:
     cells = [cell for cell in tally.cells.values() if cell.running or cell.values or cell.failed]
     for cell in sorted(cells, key=lambda cell: (-bool(cell.running), -cell.touched))[:rows]:
         grid.add_row(
-            str(cell.share.cell),
+            tally.name(cell),
             f"{len(cell.values)}/{len(cell.share.seeds)}",
             str(cell.running or ""),
             str(len(cell.failed) or ""),

@@ -115,8 +115,9 @@ def run_experiment(
     with TrialStore.create(folder, experiment) as store:
         tally.add([r for r in store.all_records() if r.status == "done" or not retry_failed])
         left = [left_of(share, store, retry_failed) for share in shares]
-        if any(share.seeds for share in left):
-            with closing(_pool(jobs, cluster)) as pool:
+        trials = sum(len(share.seeds) for share in left)
+        if trials:
+            with closing(_pool(jobs, cluster, trials)) as pool:
                 tally.slots = pool.slots
                 queue = batches(left, task, slots=pool.slots, largest=wanted.batch)
                 run = _Run(store, pool, tally, watcher or Watcher(), wanted.keep, str(place))
@@ -126,9 +127,9 @@ def run_experiment(
     return RunSummary(tally.total, tally.done, tally.failed, count, seconds)
 
 
-def _pool(jobs: int | None, cluster: str | None) -> Pool:
+def _pool(jobs: int | None, cluster: str | None, trials: int) -> Pool:
     if cluster is None:
-        return local_pool(jobs)
+        return local_pool(jobs, trials)
     from truegraph.experiments.cluster import ClusterPool
 
     return ClusterPool(cluster)

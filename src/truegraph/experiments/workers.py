@@ -191,11 +191,11 @@ def _end_with(parent: int) -> None:
     os._exit(1)
 
 
-def local_pool(jobs: int | None) -> Pool:
-    """Return a pool of so many processes, by default one per core."""
+def local_pool(jobs: int | None, trials: int) -> Pool:
+    """Return a pool of so many processes, by default one per core, but no more than trials."""
     import joblib
 
     cores = joblib.cpu_count()
-    count = cores if jobs is None else jobs
+    count = min(cores if jobs is None else jobs, trials)
     threads = max(1, cores // count)
     return InlinePool(threads) if count == 1 else ProcessPool(count, threads)
