@@ -43,7 +43,8 @@ def commit() -> str | None:
 
 
 def _git(folder: Path, *arguments: str) -> str | None:
-    command = ["git", "-C", str(folder), *arguments]
+    # Without locks: killed in the middle, git would leave one behind that blocks the checkout.
+    command = ["git", "--no-optional-locks", "-C", str(folder), *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else None
 
