@@ -4,7 +4,8 @@ r"""The Bayesian GCN with a non-parametric graph: Algorithm 1 of the paper, one 
 2. `base_labels`: labels c predicted on the observed graph, for all nodes
                                                         -> D2_ij, disagreement around i and j
 3. `combined_distance`: D = D1 + delta D2, delta = max D1 / max D2
-4. `map_graph`: the most probable graph given D
+4. `map_graph`: the most probable graph given D (`infer_graphs` can put the mean of the graph's
+   posterior, or draws from it, in its place)
 5. `sample_weights`: W_1 .. W_S of a GCN trained on that graph
 6. and its average: p(Z) = (1/S) sum_s softmax GCN(W_s, G_obs, X)
 
@@ -34,12 +35,14 @@ from truegraph.learning.distances import (
     LabelDisagreement,
     SumDistance,
 )
+from truegraph.learning.inputs import check_number
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.learner import learn_graph
 from truegraph.nn.gcn import GCNSettings
 from truegraph.nn.noise import derive_seeds
 from truegraph.nn.training import Training
 from truegraph.nn.vgae import embed_vgae
+from truegraph.tasks.graph_inference import GRAPH_INFERENCES, DrawnGraphs, TrainingGraphs
 from truegraph.tasks.methods import (
     LabelPropagation,
     Method,
@@ -57,11 +60,13 @@ _USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep ep
 _FRESH = 1  # stream of the seeds of a GCN that is independent of the base classifier
 _GRAPH_MEMORY = 768e6
 _BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
+_ENTRIES_PER_CANDIDATE = 3.0  # a posterior takes more memory than a graph of the candidate pairs
 _EMBEDDING_OPTIONS = ["epochs", "hidden", "dimension", "normalize_features"]
 _CHOICES = {
     "weight_sampling": ("mc-dropout", "snapshots"),
     "schedule": ("fresh", "continue"),
     "predict_on": ("observed", "learned"),
+    "graph_inference": GRAPH_INFERENCES,
 }
 
 
@@ -99,6 +104,11 @@ class BGCNOptions:
         Weight samples S; default 60 passes or 59 snapshots.
     scope, solver, tol
         As in `truegraph.GraphLearner`.
+    graph_inference : {"map", "mean", "samples"}
+        Train on the most probable graph, on the mean of the graph's posterior, or on a fresh draw
+        from it in every epoch.
+    concentration : float, optional
+        Of that posterior, see `LearnedGraph.posterior`.
     """
 
     degree: float | None = None
@@ -117,6 +127,8 @@ class BGCNOptions:
     scope: str = "candidates"
     solver: str = "newton"
     tol: float = 1e-6
+    graph_inference: str = "map"
+    concentration: float | None = None
 
     def __post_init__(self) -> None:
         for name, allowed in _CHOICES.items():
@@ -130,6 +142,23 @@ class BGCNOptions:
                 raise InputError(f"unknown entry {name!r} of embedding_options{meant}")
         if self.samples is not None and self.samples < 1:
             raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+        self._check_inference()
+
+    def _check_inference(self) -> None:
+        if self.concentration is not None:
+            check_number("concentration", self.concentration, above=0.0)
+            if self.graph_inference == "map":
+                raise InputError(
+                    f"concentration is {self.concentration}, but the most probable graph does not "
+                    "depend on it. Set graph_inference to 'mean' or 'samples'."
+                )
+        is_drawn = self.graph_inference == "samples" and self.predict_on == "learned"
+        if is_drawn and self.weight_sampling != "snapshots":
+            raise InputError(
+                "predict_on is 'learned' and graph_inference is 'samples', which leaves no one "
+                "graph to predict on. Set weight_sampling to 'snapshots', each of which predicts "
+                "on the draw of its epoch, or graph_inference to 'mean'."
+            )
 
     @property
     def n_samples(self) -> int:
@@ -142,9 +171,15 @@ class BGCNOptions:
         settings: GCNSettings = Network("gcn").options(self.settings)
         return settings
 
+    @property
+    def graph_epochs(self) -> int:
+        """Epochs of training on the learned graph."""
+        fresh = self.schedule == "fresh"
+        return self.gcn_settings.epochs if fresh else self.continued_epochs
+
 
 class BGCN(Method):
-    """Bayesian GCN on the most probable graph."""
+    """Bayesian GCN on a learned graph."""
 
     options_type = BGCNOptions
 
@@ -163,6 +198,8 @@ class BGCN(Method):
     def trials_at_once(self, problem: Problem, options: BGCNOptions) -> int:
         """Return how many learned graphs fit into memory together."""
         entries = problem.inputs.n_nodes * wanted_degree(problem, options)
+        if options.graph_inference != "map":
+            entries *= _ENTRIES_PER_CANDIDATE * options.candidate_ratio
         fitting = int(_GRAPH_MEMORY / (_BYTES_PER_ENTRY * entries))
         return max(1, min(fitting, super().trials_at_once(problem, options)))
 
@@ -171,11 +208,11 @@ class BGCN(Method):
         embeddings = embed_nodes(problem, options, run)
         labels, pretrained = base_labels(problem, options, run)
         graphs = learn_graphs(problem, embeddings, labels, options, run)
-        adjacencies = [graph.adjacency for graph in graphs]
+        trained_on = infer_graphs(problem, graphs, options, run)
         certificates = [graph.certificate for graph in graphs]
         kept = graphs if run.keep_graphs else None
         del graphs  # their candidate pairs would take several times the memory of the edges
-        average, weights = sample_weights(problem, adjacencies, pretrained, options, run)
+        average, weights = sample_weights(problem, trained_on, pretrained, options, run)
         return Outcome(average.probabilities, average.expected_entropy, kept, certificates, weights)
 
 
@@ -276,11 +313,24 @@ def learn_graphs(
         for trial, (embedding, row) in enumerate(zip(embeddings, labels, strict=True)):
             distance = combined_distance(embedding, row, problem.inputs.graph)
             graph = map_graph(distance, degree, options)
-            if not run.keep_graphs:
+            if not run.keep_graphs and options.graph_inference == "map":
                 graph = replace(graph, candidates=csr_array(graph.candidates.shape))
             graphs.append(graph)
             run.progress.update(trial + 1, problem.trials)
     return graphs
+
+
+def infer_graphs(
+    problem: Problem, graphs: list[LearnedGraph], options: BGCNOptions, run: Run
+) -> TrainingGraphs:
+    """Return the graphs to train on: as learned, or inferred from their posterior."""
+    if options.graph_inference == "map":
+        return [graph.adjacency for graph in graphs]
+    with run.stage("graph posterior"):
+        posteriors = [graph.posterior(concentration=options.concentration) for graph in graphs]
+        if options.graph_inference == "mean":
+            return [posterior.mean for posterior in posteriors]
+        return DrawnGraphs(posteriors, problem.seeds, options.graph_epochs).of_epoch
 
 
 def wanted_degree(problem: Problem, options: BGCNOptions) -> float:
@@ -293,14 +343,13 @@ def wanted_degree(problem: Problem, options: BGCNOptions) -> float:
 
 def sample_weights(
     problem: Problem,
-    graphs: list[csr_array],
+    graphs: TrainingGraphs,
     pretrained: Training | None,
     options: BGCNOptions,
     run: Run,
 ) -> tuple[MonteCarloAverage, list[WeightSamples] | None]:
     """Do steps 5 and 6: train on the learned graphs, draw weights, average what they predict."""
-    settings, count = options.gcn_settings, options.n_samples
-    epochs = settings.epochs if pretrained is None else options.continued_epochs
+    count, epochs = options.n_samples, options.graph_epochs
     observed = problem.inputs.graph if options.predict_on == "observed" else None
     training = pretrained
     if training is None:

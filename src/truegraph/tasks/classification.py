@@ -267,6 +267,9 @@ class BayesianNodeClassifier(_NodeEstimator):
         Weight samples; default 60 dropout passes or 59 snapshots.
     scope, solver, tol
         Of the graph learner, see `GraphLearner`.
+    graph_inference : {"map", "mean", "samples"}, default="map"
+        Train on the most probable graph, as the paper does, on the mean of the graph's posterior,
+        or on a fresh draw from it in every epoch.
     options : mapping, optional
         Further options of `truegraph.tasks.bgcn.BGCNOptions`, for example ``{"settings":
         {"hidden": 32}, "embedding_options": {"epochs": 100}}``.
@@ -307,6 +310,7 @@ class BayesianNodeClassifier(_NodeEstimator):
         scope: str = "candidates",
         solver: str = "newton",
         tol: float = 1e-6,
+        graph_inference: str = "map",
         options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         device: str = "cpu",
@@ -324,6 +328,7 @@ class BayesianNodeClassifier(_NodeEstimator):
         self.scope = scope
         self.solver = solver
         self.tol = tol
+        self.graph_inference = graph_inference
         self.options = options
         self.random_state = random_state
         self.device = device
