@@ -13,7 +13,8 @@ import psutil
 import pytest
 
 from truegraph.errors import DataError
-from truegraph.experiments import Experiment, TrialRecord, TrialStore
+from truegraph.experiments import Experiment, Source, TrialRecord, TrialStore
+from truegraph.experiments.jobs import Job, run_job
 from truegraph.experiments.progress import Watcher
 from truegraph.experiments.runner import run_experiment
 
@@ -94,18 +95,18 @@ def test_the_same_table_with_one_job_with_two_continued_and_on_a_cluster(
     assert table(tmp_path / "later") == expected
 
 
-class KillAWorker(Watcher):
-    """Kills a worker once some trials are done."""
+class Killer(Watcher):
+    """Kills a process of the cluster once some trials are done."""
 
-    def __init__(self, worker: subprocess.Popen[bytes]) -> None:
-        self.worker = worker
+    def __init__(self, victim: subprocess.Popen[bytes]) -> None:
+        self.victim = victim
         self.seen: list[TrialRecord] = []
 
     def finished(self, records: Any) -> None:
         self.seen += records
-        if len(self.seen) >= 4 and self.worker.poll() is None:
-            self.worker.kill()
-            self.worker.wait()
+        if len(self.seen) >= 4 and self.victim.poll() is None:
+            self.victim.kill()
+            self.victim.wait()
 
 
 def test_a_worker_killed_midway_costs_only_its_batch(
@@ -113,7 +114,7 @@ def test_a_worker_killed_midway_costs_only_its_batch(
 ) -> None:
     log = tmp_path / "log"
     experiment = pretend(16, changes={"batch": 1}, seconds=0.3, log=str(log))
-    watcher = KillAWorker(cluster.workers[0])
+    watcher = Killer(cluster.workers[0])
     summary = run_experiment(
         experiment, tmp_path / "run", cluster=cluster.address(), watcher=watcher
     )
@@ -125,6 +126,34 @@ def test_a_worker_killed_midway_costs_only_its_batch(
     assert {int(pid) for pid, *_ in ran} == {worker.pid for worker in cluster.workers}
     assert 16 <= len(ran) <= 17
     assert psutil.pid_exists(cluster.workers[1].pid)
+
+
+def test_a_lost_scheduler_is_told_and_finished_trials_are_kept(
+    tmp_path: Path, cluster: Cluster, pretend: Pretend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = cluster.address()
+    monkeypatch.setattr("truegraph.experiments.cluster._TIMEOUT", 3)
+    watcher = Killer(cluster.processes[0])
+    experiment = pretend(16, changes={"batch": 1}, seconds=0.2)
+    with pytest.raises(DataError, match=r"cluster 'tcp:.*' was lost. Trials stored before are"):
+        run_experiment(experiment, tmp_path / "run", cluster=address, watcher=watcher)
+    with TrialStore.open(tmp_path / "run") as store:
+        kept = len(store.records())
+    assert 4 <= kept < 16
+    assert run_experiment(experiment, tmp_path / "run", jobs=1).run == 16 - kept
+
+
+def test_another_version_is_refused(tmp_path: Path, pretend: Pretend) -> None:
+    cell = pretend().cells()[0]
+    job = Job(cell, (0,), Source("content of nights", "nowhere"), str(tmp_path), version="9.9")
+    with pytest.raises(DataError, match=r"the run was started with 9.9. Install the same"):
+        run_job(job)
+
+
+def test_without_dask(tmp_path: Path, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(DataError, match=r"pip install 'truegraph\[cluster\]'"):
+        run_experiment(pretend(), tmp_path / "run", cluster="tcp://127.0.0.1:9")
 
 
 def test_nobody_there(tmp_path: Path, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -38,6 +39,18 @@ def test_the_commit_of_a_checkout(checkout: Path) -> None:
     (checkout / "__init__.py").write_text("changed = True")
     provenance.commit.cache_clear()
     assert provenance.commit() == f"{head}-dirty"
+
+
+def test_reading_the_commit_takes_no_lock(checkout: Path) -> None:
+    git(checkout, "add", ".")
+    git(checkout, "commit", "-q", "-m", "first")
+    index = checkout.parents[1] / ".git" / "index"
+    before = index.read_bytes()
+    os.utime(checkout / "__init__.py", (1e9, 1e9))  # git would note the new time in its index
+    assert not str(provenance.commit()).endswith("-dirty")
+    assert index.read_bytes() == before
+    git(checkout, "status")
+    assert index.read_bytes() != before
 
 
 def test_a_package_installed_into_a_foreign_checkout_has_none(checkout: Path) -> None:

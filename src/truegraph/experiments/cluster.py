@@ -6,6 +6,9 @@ thread each and one process per core (``dask worker ADDRESS --nthreads 1``).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from truegraph.errors import DataError
@@ -50,7 +53,8 @@ class ClusterPool(Pool):
     @property
     def slots(self) -> int:  # type: ignore[override]
         """Threads of all workers that there are now, or 1 while there are none."""
-        return max(1, sum(self._client.nthreads().values()))
+        with self._reached():
+            return max(1, sum(self._client.nthreads().values()))
 
     @property
     def free(self) -> int:
@@ -64,13 +68,14 @@ class ClusterPool(Pool):
 
     def start(self, job: Job) -> None:
         """Hand a batch to the scheduler."""
-        self._running[self._client.submit(run_job, job, pure=False)] = job
+        with self._reached():
+            self._running[self._client.submit(run_job, job, pure=False)] = job
 
     def wait(self) -> list[Finished]:
         """Wait for a batch."""
         from distributed import wait
 
-        with self._client.as_current():
+        with self._reached(), self._client.as_current():
             ready = wait(list(self._running), return_when="FIRST_COMPLETED").done
         return [self._result(future, self._running.pop(future)) for future in ready]
 
@@ -78,10 +83,11 @@ class ClusterPool(Pool):
         from distributed import KilledWorker
 
         if future.status == "finished":
-            finished: Finished = future.result()
+            with self._reached():
+                finished: Finished = future.result()
             return finished
         if future.status != "error":
-            raise DataError(f"cluster {self.address!r} was lost. {_AGAIN}")
+            raise DataError(self._lost)
         error: Any = future.exception()
         if isinstance(error, KilledWorker):
             return Finished(job, failed_records(job, f"every worker that ran it died: {error}", 0))
@@ -89,7 +95,20 @@ class ClusterPool(Pool):
             f"the workers of cluster {self.address!r} cannot run trials: {error}. {_AGAIN}"
         ) from error
 
+    @property
+    def _lost(self) -> str:
+        return f"cluster {self.address!r} was lost. {_AGAIN}"
+
+    @contextmanager
+    def _reached(self) -> Iterator[None]:
+        """Turn the errors of a scheduler that is gone into one that says what to do."""
+        try:
+            yield
+        except (OSError, CancelledError) as error:  # TimeoutError is an OSError
+            raise DataError(self._lost) from error
+
     def close(self) -> None:
         """Take back what is under way, and leave the workers to others."""
-        self._client.cancel(list(self._running), force=True)
-        self._client.close()
+        with suppress(OSError, CancelledError):
+            self._client.cancel(list(self._running), force=True)
+            self._client.close()
