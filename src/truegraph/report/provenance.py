@@ -125,4 +125,6 @@ def _counted(values: Sequence[str]) -> str:
     counts = Counter(values)
     if len(counts) == 1:
         return values[0]
-    return "; ".join(f"{value} ({count} of {len(values)} trials)" for value, count in counts.most_common())
+    return "; ".join(
+        f"{value} ({count} of {len(values)} trials)" for value, count in counts.most_common()
+    )
