@@ -18,6 +18,7 @@ import truegraph
 from truegraph.cli.classify import classify
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
+from truegraph.cli.links import links
 from truegraph.cli.report import report
 from truegraph.cli.reproduce import reproduce
 from truegraph.errors import TruegraphError
@@ -38,6 +39,7 @@ app.command(
 app.command(epilog="Example: truegraph classify cora --per-class 5 --trials 10 --models gcn,bgcn")(
     classify
 )
+app.command(epilog="Example: truegraph links cora --model vgae --trials 10")(links)
 app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
     reproduce
 )

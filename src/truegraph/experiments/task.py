@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TASKS = {
     "classification": "truegraph.experiments.classification:ClassificationTask",
     "datasets": "truegraph.experiments.statistics:StatisticsTask",
+    "links": "truegraph.experiments.links:LinksTask",
 }
 
 

@@ -212,10 +212,18 @@ class LinkEstimator(BaseEstimator):
         return check_pairs(pairs, len(self.embedding_), "pairs")
 
     def _probabilities(self, logits: NDArray[np.float64], prior: Any) -> NDArray[np.float64]:
-        share = self.prior if prior is None else prior
-        _check_prior(share)
-        number = {"balanced": 0.5, "sparse": self._sparse_prior}.get(share, share)
-        return self.calibration_.probabilities(logits, float(number))
+        return self.calibration_.probabilities(logits, self._share(prior))
+
+    @property
+    def prior_(self) -> float:
+        """Share of links among the pairs that probabilities are for."""
+        check_is_fitted(self, "embedding_")
+        return self._share(None)
+
+    def _share(self, prior: Any) -> float:
+        chosen = self.prior if prior is None else prior
+        _check_prior(chosen)
+        return float({"balanced": 0.5, "sparse": self._sparse_prior}.get(chosen, chosen))
 
     def save(self, folder: PathLike) -> None:
         """Write the fitted predictor to a folder: JSON and npz, no pickle."""

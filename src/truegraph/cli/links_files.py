@@ -1,0 +1,161 @@
+"""``truegraph links --edges FILE ...``: suggest missing links of one's own graph."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.link_models import AUTO_ENCODERS
+from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
+from truegraph.cli.threads import use_threads
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truegraph.data import NodeDataset
+    from truegraph.tasks.link_estimator import LinkEstimator
+
+
+@dataclass(frozen=True)
+class LinkFilesJob:
+    """What the command was asked for, after checking.
+
+    Attributes
+    ----------
+    edges : Path
+    features : Path or None
+    model : str
+        An auto-encoder, or with a "b" in front its Bayesian version.
+    top : int
+        Links to suggest.
+    prior : float or None
+        Share of links among unlinked pairs.
+    out : Path
+        Where the links go.
+    seed : int
+    options : dict
+        Of the Bayesian version.
+    cache : Path or None
+    jobs : int or None
+    as_json, quiet : bool
+    """
+
+    edges: Path
+    features: Path | None
+    model: str
+    top: int
+    prior: float | None
+    out: Path
+    seed: int
+    options: dict[str, Any]
+    cache: Path | None
+    jobs: int | None
+    as_json: bool
+    quiet: bool
+
+
+def links_files(job: LinkFilesJob) -> None:
+    """Train on the given edges, write the most probable missing ones, and say what was done."""
+    from truegraph.data import read_node_data
+    from truegraph.data.storage import atomic_write
+
+    dataset = read_node_data(job.edges, job.features)
+    began = time.perf_counter()
+    predictor = _fit(dataset, job)
+    table = _named(dataset, predictor.suggest(job.top))
+    seconds = time.perf_counter() - began
+    with atomic_write(job.out) as temporary:
+        table.to_csv(temporary, index=False)
+    document = _document(dataset, predictor, table, job) | {"seconds": round(seconds, 3)}
+    if job.as_json:
+        print_json(document)
+    elif not job.quiet:
+        _print_summary(table, document, job)
+
+
+def _fit(dataset: NodeDataset, job: LinkFilesJob) -> LinkEstimator:
+    if not job.quiet:
+        announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.tasks.links import BayesianLinkPredictor, LinkPredictor
+
+    is_base = job.model in AUTO_ENCODERS
+    if is_base and job.options:
+        raise InputError(f"{job.model} learns no graph, so it has no {', '.join(job.options)}.")
+    kind = LinkPredictor if is_base else BayesianLinkPredictor
+    predictor = kind(
+        job.model if is_base else job.model[1:],
+        **job.options,
+        prior="sparse" if job.prior is None else job.prior,
+        random_state=job.seed,
+        cache=job.cache,
+        progress=not job.quiet,
+    )
+    with use_threads(job.jobs):
+        return predictor.fit(dataset.graph, dataset.features)
+
+
+def _named(dataset: NodeDataset, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the suggestions with the names of the nodes."""
+    names = dataset.node_names
+    assert names is not None  # files name their nodes
+    return table.assign(source=names[table["source"]], target=names[table["target"]])
+
+
+def _document(
+    dataset: NodeDataset, predictor: LinkEstimator, table: pd.DataFrame, job: LinkFilesJob
+) -> dict[str, Any]:
+    learned = predictor.learned_graph_
+    has_spread = bool(table["uncertainty"].notna().all()) and len(table) > 0
+    return {
+        "files": {
+            "edges": str(job.edges),
+            "features": None if job.features is None else str(job.features),
+        },
+        "fingerprint": dataset.fingerprint,
+        "model": job.model,
+        "seed": job.seed,
+        "options": job.options,
+        "prior": predictor.prior_,
+        "statistics": dataset.statistics(),
+        "suggested": len(table),
+        "probability": {
+            "highest": float(table["probability"].max()) if len(table) else None,
+            "lowest": float(table["probability"].min()) if len(table) else None,
+        },
+        "mean_uncertainty": float(table["uncertainty"].mean()) if has_spread else None,
+        "learned_edges": None if learned is None else learned.n_edges,
+        "notes": [*dataset.notes, *predictor.notes_],
+        "peak_memory_mb": peak_memory_mb(),
+        "out": str(job.out),
+    }
+
+
+def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: LinkFilesJob) -> None:
+    size = document["statistics"]
+    typer.echo(
+        f"Suggested {document['suggested']:,} links for {size['nodes']:,} nodes with "
+        f"{size['edges']:,} edges, by {job.model}"
+    )
+    learned = document["learned_edges"]
+    rows = [
+        (f"{position + 1}.", f"{row.source} - {row.target}  {_chance(row)}")
+        for position, row in enumerate(table.head(5).itertuples(index=False))
+    ]
+    rows += [
+        ("prior", f"{document['prior']:.2g} of all unlinked pairs are taken to be links"),
+        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("seconds", f"{document['seconds']:.2f}"),
+    ]
+    rows += [("note", note) for note in document["notes"]]
+    print_rows([*rows, ("written", str(job.out))])
+
+
+def _chance(row: Any) -> str:
+    spread = "" if row.uncertainty != row.uncertainty else f" ± {row.uncertainty:.2g}"
+    return f"probability {row.probability:.2g}{spread}"

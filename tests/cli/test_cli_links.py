@@ -1,0 +1,168 @@
+"""``truegraph links``: usage, one's own files, and a data set with few splits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from truegraph.cli import link_models
+from truegraph.experiments import link_names
+from truegraph.nn.vgae import VGAESettings
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three groups that edges and features tell apart."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 3
+    names = np.array([f"person {i}" for i in range(60)])
+    points = pd.DataFrame(3 * np.eye(3)[kind] + 0.5 * rng.random((60, 3)))
+    points.insert(0, "id", names)
+    points.to_csv("features.csv", index=False)
+    chance = np.where(kind[:, None] == kind, 0.3, 0.01)
+    first, second = np.nonzero(np.triu(rng.random((60, 60)) < chance, k=1))
+    pd.DataFrame({"source": names[first], "target": names[second]}).to_csv("edges.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("files", [["--edges", "edges.csv", "--features", "features.csv"], None])
+def test_own_files(program, people: Path, files: list[str] | None) -> None:
+    done = program("links", *(files or ["--edges", "edges.csv"]), "--top", 20, "--out", "new/l.csv")
+    assert done.code == 0, done.err
+    table = pd.read_csv("new/l.csv")
+    assert list(table.columns) == ["source", "target", "probability", "uncertainty"]
+    assert len(table) == 20
+    assert table["probability"].is_monotonic_decreasing
+    assert table["probability"].between(0, 1).all()
+    assert (table["uncertainty"] > 0).all()
+    numbers = table[["source", "target"]].apply(
+        lambda column: column.str.removeprefix("person ").astype(int)
+    )
+    same = numbers["source"] % 3 == numbers["target"] % 3
+    assert same.mean() > 0.8
+    known = set(pd.read_csv("edges.csv").itertuples(index=False, name=None))
+    for pair in table[["source", "target"]].itertuples(index=False, name=None):
+        assert pair not in known
+        assert pair[::-1] not in known
+    assert "Suggested 20 links for 60 nodes" in done.out
+    assert ("identity" in done.out) == (files is None)
+
+
+def test_own_files_as_json_and_a_base_model(program, people: Path) -> None:
+    done = program(
+        *("links", "--edges", "edges.csv", "--model", "gae", "--prior", 0.2),
+        *("--top", 3, "--out", "l.csv", "--json", "--quiet"),
+    )
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert document["model"] == "gae"
+    assert document["prior"] == 0.2
+    assert document["suggested"] == 3
+    assert document["learned_edges"] is None
+    assert document["mean_uncertainty"] is None  # gae has no posterior
+    assert done.err == ""
+
+
+def test_the_prior_moves_probabilities_but_not_the_links(program, people: Path) -> None:
+    tables = []
+    for prior in ((), ("--prior", 0.5)):
+        assert program("links", "--edges", "edges.csv", *prior, "--out", "l.csv").code == 0
+        tables.append(pd.read_csv("l.csv"))
+    assert (tables[0]["source"] == tables[1]["source"]).all()
+    assert (tables[0]["probability"] < tables[1]["probability"]).all()
+
+
+def test_data_set_as_json(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VGAESettings, "__init__", _short_settings(VGAESettings.__init__))
+    done = program(
+        *("links", "cora", "--model", "vgae,adamic-adar", "--trials", 2, "--seed", 5),
+        *("--degree", 4, "--json", "--cache", tmp_path / "cache", "--out", tmp_path / "out"),
+    )
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert list(document["models"]) == ["vgae", "bvgae", "adamic-adar"]
+    for model in document["models"].values():
+        for metric in ("auc", "ap", "hits_20", "mrr"):
+            assert len(model[metric]) == 2
+            assert all(0.0 <= value <= 1.0 for value in model[metric])
+    assert document["models"]["adamic-adar"]["brier_score"] == [None, None]
+    assert document["seeds"] == [5, 6]
+    test = document["comparisons"]["bvgae"]
+    difference = np.subtract(*(document["models"][name]["auc"] for name in ("bvgae", "vgae")))
+    assert test["auc"]["mean_difference"] == pytest.approx(difference.mean())
+    assert document["hidden_links"] == {"validation": 253, "test": 506}
+    assert document["statistics"]["nodes"] == 2485
+    assert len(document["learned_graphs"]["bvgae"]) == 2
+    assert json.loads((tmp_path / "out" / "results.json").read_text()) == document
+    assert "| bvgae " in (tmp_path / "out" / "table.md").read_text()
+
+
+def _short_settings(plain):
+    def init(self, *arguments, **options):
+        plain(self, *arguments, **{"epochs": 4, **options})
+
+    return init
+
+
+def test_summary_of_a_data_set(program, tmp_path: Path) -> None:
+    done = program("links", "cora", "--model", "common-neighbours", "--trials", 1)
+    assert done.code == 0, done.err
+    assert "Cora, 1 random split, each with 506 hidden links" in done.out
+    assert "common-neighbours" in done.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "nothing to learn from"),
+        (["cora", "--edges", "edges.csv"], "Give one or the other"),
+        (["--features", "features.csv"], "nothing to learn from"),
+        (["cora", "--model", "vgea"], "Did you mean 'vgae'"),
+        (["cora", "--model", "vgae,vgae"], "names a model twice"),
+        (["cora", "--model", "pagerank", "--degree", "3"], "Leave them out"),
+        (["cora", "--top", "3"], "--top 3 does not go with a data set's name"),
+        (["cora", "--component", "big"], "must be one of largest, full"),
+        (["cora", "--degree", "-1"], "must be a finite number above 0"),
+        (["cora", "--target", "both"], "must be one of combined, observed"),
+        (["digits", "--component", "full"], "has no graph"),
+        (["nowhere"], "no data set is called 'nowhere'"),
+        (["--edges", "edges.csv"], "--out is missing"),
+        (["--edges", "edges.csv", "--out", "l.txt"], "Let the name end in .csv"),
+        (["--edges", "edges.csv", "--out", "edges.csv"], "would overwrite INPUT"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--trials", "3"], "does not go with files"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--model", "gae,vgae"], "one auto-encoder"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--model", "pagerank"], "one auto-encoder"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--prior", "2"], "between 0 and 1"),
+        (["--edges", "none.csv", "--out", "l.csv"], "none.csv"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_usage_is_named(program, people: Path, arguments: list[str], message: str) -> None:
+    done = program("links", *arguments)
+    assert done.code == 2, done.err
+    assert message in done.err
+    assert "Traceback" not in done.err
+
+
+def test_too_small_and_too_dense_graphs_are_refused(program, people: Path) -> None:
+    pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"]}).to_csv("tiny.csv", index=False)
+    done = program("links", "--edges", "tiny.csv", "--out", "l.csv")
+    assert (done.code, "too few to learn from" in done.err) == (2, True)
+    names = [f"n{i}" for i in range(12)]
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[:i]]
+    pd.DataFrame(pairs, columns=["source", "target"]).to_csv("full.csv", index=False)
+    done = program("links", "--edges", "full.csv", "--out", "l.csv")
+    assert (done.code, "pairs without a link" in done.err) == (2, True)
+
+
+def test_names_of_models_are_those_of_the_experiments(program) -> None:
+    for name in ("AUTO_ENCODERS", "BAYESIAN", "RIVALS"):
+        assert getattr(link_models, name) == getattr(link_names, name)
+    text = program("links", "--help").out
+    assert all(name in text for name in link_models.AUTO_ENCODERS)
