@@ -1,0 +1,66 @@
+"""Put the tables of finished runs into RESULTS.md, and their cells and trials under results/.
+
+    python scripts/write_results.py runs/table1 runs/fixed
+
+RESULTS.md holds the words; a table stands between two comments, ``<!-- table NAME -->`` and
+``<!-- end NAME -->``, where NAME is the experiment's, and is replaced by the one that the run's
+store gives now. Nobody types a figure of a table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+from truegraph.data.storage import write_text
+from truegraph.experiments import TrialStore
+from truegraph.experiments.cell_summary import summarise
+from truegraph.experiments.layout import Table, markdown
+from truegraph.experiments.summary import cells_csv, result_tables, trials_csv
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def tables_of(run: Path, folder: Path) -> tuple[str, str]:
+    """Write a run's cells and trials as CSV; return its name and its tables as Markdown."""
+    with TrialStore.open(run) as store:
+        experiment, records = store.experiment, store.records()
+    cells = summarise(records, experiment)
+    write_text(folder / f"{experiment.name}.csv", cells_csv(cells, experiment))
+    write_text(folder / f"{experiment.name}_trials.csv", trials_csv(records, experiment))
+    return experiment.name, "\n".join(map(shown, result_tables(cells, experiment)))
+
+
+def shown(table: Table) -> str:
+    """Return a table as Markdown; those with a row per cell are folded away."""
+    text = f"{markdown(table.rows)}\n{table.caption}\n"
+    if len(table.rows) <= 20 and "in full" not in table.heading:
+        return f"**{table.heading}**\n\n{text}"
+    return f"<details><summary>{table.heading}</summary>\n\n{text}\n</details>\n"
+
+
+def replaced(text: str, name: str, tables: str) -> str:
+    """Return the document with the tables of one experiment in their place."""
+    begin, end = f"<!-- table {name} -->", f"<!-- end {name} -->"
+    pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
+    if not pattern.search(text):
+        raise SystemExit(f"RESULTS.md has no place for {name}: add {begin} and {end}.")
+    return pattern.sub(lambda _: f"{begin}\n{tables}\n{end}", text)
+
+
+def main() -> None:
+    """Do it for every run that is named."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("runs", type=Path, nargs="+", help="folders of runs")
+    parser.add_argument("--root", type=Path, default=ROOT, help="folder of RESULTS.md")
+    options = parser.parse_args()
+    document = options.root / "RESULTS.md"
+    text = document.read_text(encoding="utf-8")
+    for run in options.runs:
+        text = replaced(text, *tables_of(run, options.root / "results"))
+    write_text(document, text)
+
+
+if __name__ == "__main__":
+    main()
