@@ -10,6 +10,13 @@ import typer
 
 from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.inputs import Points, read_input
+from truegraph.cli.learn_posterior import (
+    infer,
+    posterior_document,
+    posterior_request,
+    posterior_rows,
+    write_table,
+)
 from truegraph.cli.outputs import (
     GRAPH_ENDINGS,
     PICTURE_ENDINGS,
@@ -20,7 +27,7 @@ from truegraph.cli.outputs import (
 )
 
 if TYPE_CHECKING:
-    from truegraph.learning import Certificate, LearnedGraph
+    from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
 
 
 def learn(
@@ -69,10 +76,30 @@ def learn(
         typer.Option(help="Iterations per solve. [default: 500 for newton, 1000 for primal-dual]"),
     ] = None,
     seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of the approximate search.")
+        int, typer.Option(min=0, max=2**32 - 1, help="Seed of approximate search and of draws.")
     ] = 0,
     jobs: Annotated[
         int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
+    ] = None,
+    posterior: Annotated[
+        bool,
+        typer.Option(
+            "--posterior",
+            help="Say how certain the graph is; a .csv file gets a row for every candidate pair, "
+            "with the columns mean, std, inclusion, lower and upper.",
+        ),
+    ] = False,
+    samples: Annotated[
+        int | None,
+        typer.Option(min=1, help="Draw so many graphs, instead of the quick mean field."),
+    ] = None,
+    concentration: Annotated[
+        float | None,
+        typer.Option(help="How narrow the posterior is. [default: 2 / squared mean weight]"),
+    ] = None,
+    excess: Annotated[
+        float | None,
+        typer.Option(help="Instead: how much the mean weights exceed the learned ones, as 0.1."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -116,17 +143,19 @@ def learn(
     settings = inputs.check_settings(options)
     check_target("--out", out, GRAPH_ENDINGS, source)
     check_target("--picture", picture, PICTURE_ENDINGS, source)
+    request = posterior_request(posterior, samples, concentration, excess, out)
     points = read_input(source)
     inputs.check_input(points.name, points.matrix, metric, settings)
     _check_names(out, points)
 
     job = _Job(points, metric, out, picture, quiet)
     graph = _learn(job, options)
-    _write(graph, job)
+    found = None if request is None else infer(graph, request, seed, jobs, not quiet)
+    _write(graph, found, job)
     if as_json:
-        print_json(_document(graph, job))
+        print_json(_document(graph, found, job))
     elif not quiet:
-        _print_summary(graph, job)
+        _print_summary(graph, found, job)
 
 
 @dataclass(frozen=True)
@@ -157,7 +186,7 @@ def _learn(job: _Job, options: dict[str, Any]) -> LearnedGraph:
     return GraphLearner(**options, progress=not job.quiet).fit(job.points.matrix).graph_
 
 
-def _write(graph: LearnedGraph, job: _Job) -> None:
+def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
     from truegraph.progress import console_progress
 
     if job.out is None and job.picture is None:
@@ -165,7 +194,10 @@ def _write(graph: LearnedGraph, job: _Job) -> None:
     with console_progress(not job.quiet) as progress:
         if job.out is not None:
             progress.stage("write")
-            _write_graph(graph, job.points, job.out)
+            if posterior is not None:
+                write_table(posterior, job.out, job.points.node_names)
+            else:
+                _write_graph(graph, job.points, job.out)
         if job.picture is not None:
             progress.stage("draw")
             _draw(graph, job, job.picture)
@@ -194,7 +226,7 @@ def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:
     save_figure(figure, picture)
 
 
-def _document(graph: LearnedGraph, job: _Job) -> dict[str, Any]:
+def _document(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> dict[str, Any]:
     certificate = graph.certificate
     return {
         "input": job.points.name,
@@ -218,20 +250,22 @@ def _document(graph: LearnedGraph, job: _Job) -> dict[str, Any]:
         "solver": certificate.solver,
         "iterations": certificate.iterations,
         "seconds": certificate.seconds,
+        "posterior": None if posterior is None else posterior_document(posterior),
         "peak_memory_mb": peak_memory_mb(),
         "out": None if job.out is None else str(job.out),
         "picture": None if job.picture is None else str(job.picture),
     }
 
 
-def _print_summary(graph: LearnedGraph, job: _Job) -> None:
+def _print_summary(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
     wanted = graph.certificate.wanted_degree
     typer.echo(
         f"Learned a graph of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges; "
         f"mean degree {graph.certificate.degree:.4g}"
         + ("" if wanted is None else f" ({wanted:g} wanted)")
     )
-    print_rows([*_quality(graph.certificate, job), *_cost(graph.certificate, job)])
+    certainty = [] if posterior is None else posterior_rows(posterior)
+    print_rows([*_quality(graph.certificate, job), *certainty, *_cost(graph.certificate, job)])
 
 
 def _quality(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:

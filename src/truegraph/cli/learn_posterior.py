@@ -1,0 +1,127 @@
+"""The posterior of the graph that ``truegraph learn`` learned: asked for, written and summed up."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    from truegraph.learning import GraphPosterior, LearnedGraph
+
+LEVEL = 0.9  # of the intervals
+_CERTAIN = 0.95
+
+
+@dataclass(frozen=True)
+class PosteriorRequest:
+    """What was asked for.
+
+    Attributes
+    ----------
+    samples : int or None
+        Draws of the exact posterior; None asks for the mean field.
+    concentration, excess : float or None
+        As in `LearnedGraph.posterior`.
+    """
+
+    samples: int | None
+    concentration: float | None
+    excess: float | None
+
+
+def posterior_request(
+    wanted: bool,
+    samples: int | None,
+    concentration: float | None,
+    excess: float | None,
+    out: Path | None,
+) -> PosteriorRequest | None:
+    """Check the options together; None if no posterior is wanted."""
+    options = {"--samples": samples, "--concentration": concentration, "--excess": excess}
+    if not wanted:
+        given = next((name for name, value in options.items() if value is not None), None)
+        if given is not None:
+            raise InputError(f"{given} is an option of the posterior. Add --posterior.")
+        return None
+    if concentration is not None and excess is not None:
+        raise InputError("--concentration and --excess both decide the spread. Give one of them.")
+    if out is not None and out.suffix.lower() != ".csv":
+        raise InputError(
+            f"--out {out}: the posterior is written to .csv only. Let the name end in .csv; of a "
+            "graph in an .npz file, LearnedGraph.load(...).posterior() gives it later."
+        )
+    return PosteriorRequest(samples, concentration, excess)
+
+
+def infer(
+    graph: LearnedGraph, request: PosteriorRequest, seed: int, jobs: int | None, progress: bool
+) -> GraphPosterior:
+    """Return the posterior that was asked for."""
+    spread: dict[str, Any] = {"concentration": request.concentration, "excess": request.excess}
+    if request.samples is None:
+        return graph.posterior(**spread)
+    return graph.posterior(
+        "gibbs",
+        samples=request.samples,
+        random_state=seed,
+        n_jobs=jobs,
+        progress=progress,
+        **spread,
+    )
+
+
+def write_table(posterior: GraphPosterior, out: Path, node_names: Any) -> None:
+    """Write a row for every candidate pair to a .csv file, atomically."""
+    from truegraph.data.storage import atomic_write
+
+    with atomic_write(out) as temporary:
+        posterior.to_pandas(node_names, LEVEL).to_csv(temporary, index=False)
+
+
+def posterior_document(posterior: GraphPosterior) -> dict[str, Any]:
+    """Return what ``--json`` says of the posterior."""
+    inclusion = posterior.inclusion().data
+    diagnostics = getattr(posterior, "diagnostics", None)
+    return {
+        "method": posterior.method,
+        "concentration": posterior.concentration,
+        "candidate_pairs": inclusion.size // 2,
+        "threshold": posterior.threshold,
+        "level": LEVEL,
+        "expected_edges": float(inclusion.sum()) / 2.0,
+        "certain_edges": int((inclusion > _CERTAIN).sum()) // 2,
+        "open_pairs": int(((inclusion >= 1.0 - _CERTAIN) & (inclusion <= _CERTAIN)).sum()) // 2,
+        "weight_ratio": float(posterior.mean.sum() / posterior.graph.adjacency.sum()),
+        "diagnostics": None if diagnostics is None else dataclasses.asdict(diagnostics),
+    }
+
+
+def posterior_rows(posterior: GraphPosterior) -> list[tuple[str, str]]:
+    """Return the lines of the summary: no probability without what it depends on."""
+    facts = posterior_document(posterior)
+    given = f"concentration {facts['concentration']:.4g}, {facts['candidate_pairs']:,} candidates"
+    rows = [
+        ("posterior", f"{facts['method']}; {given}; not calibrated to data"),
+        (
+            "edges",
+            f"{facts['expected_edges']:,.0f} expected with a weight above "
+            f"{facts['threshold']:.3g}; {facts['certain_edges']:,} certain (probability above "
+            f"{_CERTAIN:g}), {facts['open_pairs']:,} open",
+        ),
+        ("mean weights", f"{facts['weight_ratio']:.3f} times those of the learned graph in all"),
+    ]
+    mixing = facts["diagnostics"]
+    if mixing is not None:
+        rows.append(
+            (
+                "draws",
+                f"{mixing['draws']} from {mixing['chains']} chains of {mixing['sweeps']} sweeps, "
+                f"{mixing['seconds']:.1f} s; R-hat {mixing['r_hat']:.3f}, effective sample size "
+                f"{mixing['ess']:.0f}, at least {mixing['ess_min']:.0f}",
+            )
+        )
+    return rows
