@@ -11,7 +11,7 @@ first weights, the pool of negatives and the seed::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -26,8 +26,6 @@ from truegraph.nn.ranking_model import RankingModel
 from truegraph.nn.ranking_recall import HeldOutRecall
 from truegraph.nn.triples import Triples, TripleSampler
 from truegraph.progress import Progress
-
-OnEpoch = Callable[[int, torch.Tensor], object]
 
 
 class RankingError(TruegraphError):
@@ -48,6 +46,8 @@ class TrainedRanking:
         Validation recall of the best epoch; NaN without validation.
     losses, recalls : ndarray of float64, shape (epochs,)
         Mean loss and validation recall of every epoch; NaN where it was not looked at.
+    watched : ndarray of float64, shape (epochs,)
+        A second recall that was recorded and not used; NaN where there was none.
     """
 
     weights: Weights
@@ -55,6 +55,7 @@ class TrainedRanking:
     best_recall: float
     losses: NDArray[np.float64]
     recalls: NDArray[np.float64]
+    watched: NDArray[np.float64]
 
 
 def train_ranking(
@@ -65,7 +66,7 @@ def train_ranking(
     *,
     patience: int | None = None,
     progress: Progress | None = None,
-    on_epoch: OnEpoch | None = None,
+    watched: HeldOutRecall | None = None,
 ) -> TrainedRanking:
     """Train until validation recall has not risen for `patience` epochs.
 
@@ -82,42 +83,62 @@ def train_ranking(
         By default that of the settings.
     progress : Progress, optional
         Told after each epoch.
-    on_epoch : callable(epoch, vectors), optional
-        Called at every look at the validation interactions with the vectors as they are.
+    watched : HeldOutRecall, optional
+        Recorded for pictures, never used.
 
     Returns
     -------
     TrainedRanking
     """
+    patience = model.settings.patience if patience is None else patience
     with one_torch_thread():
         run = _Run(model, weights, sampler)
-        patience = model.settings.patience if patience is None else patience
-        losses: list[float] = []
-        recalls: list[float] = []
-        best, best_epoch, best_recall = weights, -1, -np.inf
+        record = _Record()
         for epoch in range(model.settings.epochs):
-            losses.append(run.epoch(epoch))
+            loss = run.epoch(epoch)
             is_due = (epoch + 1) % model.settings.evaluate_every == 0
-            recalls.append(np.nan)
-            if is_due and (recall is not None or on_epoch is not None):
+            found = [np.nan, np.nan]
+            if is_due and (recall is not None or watched is not None):
                 vectors = run.vectors()
-                if on_epoch is not None:
-                    on_epoch(epoch, vectors)
-                if recall is not None:
-                    recalls[-1] = recall(vectors, model.n_users)
-            if recalls[-1] > best_recall:
-                best, best_epoch, best_recall = run.weights(), epoch, recalls[-1]
+                looks = (recall, watched)
+                found = [np.nan if r is None else r(vectors, model.n_users) for r in looks]
+            if record.add(loss, *found):
+                record.weights = run.weights()
             if progress is not None:
-                progress.update(epoch + 1, model.settings.epochs, _note(best_recall, best_epoch))
-            if recall is not None and epoch - best_epoch >= patience:
+                progress.update(epoch + 1, model.settings.epochs, record.note)
+            if recall is not None and epoch - record.best_epoch >= patience:
                 break
         if recall is None:
-            best, best_epoch, best_recall = run.weights(), epoch, np.nan
-        return TrainedRanking(best, best_epoch, best_recall, np.array(losses), np.array(recalls))
+            record.weights, record.best_epoch = run.weights(), epoch
+        return record.finished()
 
 
-def _note(recall: float, epoch: int) -> str:
-    return "" if epoch < 0 else f"recall {recall:.4f} at epoch {epoch + 1}"
+class _Record:
+    """Losses and recalls so far, and the best epoch's weights."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[float, float, float]] = []
+        self.weights: Weights = {}
+        self.best_epoch, self.best_recall = -1, -np.inf
+
+    def add(self, loss: float, recall: float, watched: float) -> bool:
+        """Take note of an epoch; return whether it is the best so far."""
+        self.rows.append((loss, recall, watched))
+        if not recall > self.best_recall:
+            return False
+        self.best_epoch, self.best_recall = len(self.rows) - 1, recall
+        return True
+
+    @property
+    def note(self) -> str:
+        if self.best_epoch < 0:
+            return ""
+        return f"recall {self.best_recall:.4f} at epoch {self.best_epoch + 1}"
+
+    def finished(self) -> TrainedRanking:
+        losses, recalls, watched = np.array(self.rows).T
+        best = self.best_recall if np.isfinite(self.best_recall) else np.nan
+        return TrainedRanking(self.weights, self.best_epoch, best, losses, recalls, watched)
 
 
 class _Run:

@@ -1,0 +1,282 @@
+"""What a user of the recommenders relies on: lists, new users, unknown ids, saving."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import BayesianRecommender, InputError, Interactions, Recommender
+from truegraph.data import load_interactions
+from truegraph.testing import planted_interactions
+
+QUICK: dict[str, Any] = {"width": 16, "learning_rate": 1e-2, "batch": 512, "epochs": 12}
+MODELS = ("ngcf", "mgccf", "lightgcn", "bpr-mf", "ease", "itemknn", "popularity")
+DATA = load_interactions("planted")
+
+
+def fitted(model: str = "ease", **params: Any) -> Recommender:
+    options = QUICK if model in MODELS[:4] else None
+    return Recommender(model, options=options, random_state=0, **params).fit(DATA)
+
+
+@pytest.fixture(scope="module")
+def bayesian() -> BayesianRecommender:
+    return BayesianRecommender(
+        "bpr-mf", options=QUICK, fractions=(0.05, 0.2), continued_patience=10, random_state=0
+    ).fit(DATA)
+
+
+def taste(name: Any) -> int:
+    return int(str(name).split()[1]) % 6
+
+
+@pytest.mark.parametrize("model", MODELS[:-1])
+def test_users_get_items_of_their_taste_that_they_have_not_seen(model: str) -> None:
+    recommender = fitted(model)
+    items, scores = recommender.recommend(["user 7", "user 12"], k=5)
+    assert items.shape == scores.shape == (2, 5)
+    for user, row in zip((7, 12), items, strict=True):
+        assert [taste(item) for item in row] == [user % 6] * 5
+        seen = DATA.matrix[[DATA.user_ids.index(f"user {user}")]].indices
+        assert not {DATA.item_ids[number] for number in seen} & set(row)
+    assert (np.diff(scores, axis=1) <= 0).all()
+
+
+def test_seen_items_come_back_when_asked_for() -> None:
+    recommender = fitted()
+    users = DATA.user_ids[:30]
+    seen = [set(np.array(DATA.item_ids)[DATA.matrix[[row]].indices]) for row in range(30)]
+    free, _ = recommender.recommend(users, k=10, exclude_seen=False)
+    assert sum(len(set(row) & known) for row, known in zip(free, seen, strict=True)) > 100
+
+
+def test_some_items_only_or_never() -> None:
+    recommender = fitted()
+    only = ["item 1", "item 7", "item 13"]
+    items, scores = recommender.recommend(["user 1"], k=5, only=only, exclude_seen=False)
+    assert set(items[0][:3]) == set(only)
+    assert items[0][3:].tolist() == [None, None]
+    assert np.isneginf(scores[0, 3:]).all()
+    without, _ = recommender.recommend(["user 1"], k=5, exclude=items[0][:1])
+    assert items[0][0] not in without[0]
+
+
+def test_unknown_users_are_an_error_skipped_or_served_with_popular_items() -> None:
+    recommender = fitted("bpr-mf")
+    with pytest.raises(InputError, match="user 'nobody' is not known"):
+        recommender.recommend(["user 1", "nobody"])
+    skipped = recommender.recommend(["nobody", "user 1"], unknown="skip")
+    assert skipped.users == ("user 1",)
+    assert skipped.items.shape == (1, 10)
+    served = recommender.recommend(["nobody", "user 1"], k=3, unknown="popular")
+    assert served.popular.tolist() == [True, False]
+    counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
+    assert served.items[0][0] == DATA.item_ids[int(counts.argmax())]
+    with pytest.raises(InputError, match="unknown='guess'"):
+        recommender.recommend(["user 1"], unknown="guess")  # type: ignore[arg-type]
+
+
+def test_known_users_without_history_get_popular_items_and_are_marked() -> None:
+    table = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]])
+    data = Interactions.from_matrix(csr_array(table), ["a", "b", "c"])
+    recommender = Recommender("bpr-mf", options=QUICK, validation_share=0.0, random_state=0)
+    found = recommender.fit(data).recommend(["c", "a"], k=2)
+    assert found.popular.tolist() == [True, False]
+    assert found.items[0].tolist() == [0, 1]
+    table_of = found.to_pandas()
+    assert table_of["user"].tolist() == ["c", "c", "a", "a"]
+    assert table_of["popular"].tolist() == [True, True, False, False]
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_new_user_is_folded_in(model: str) -> None:
+    recommender = fitted(model)
+    history = ["item 2", "item 8", "item 14", "item 20"]
+    items, scores = recommender.recommend_for_history(history, k=8)
+    assert items.shape == scores.shape == (8,)
+    assert not set(items) & set(history)
+    if model != "popularity":
+        assert np.mean([taste(item) == 2 for item in items]) >= 0.75
+
+
+@pytest.mark.parametrize("model", MODELS[:4])
+def test_folding_in_known_histories_is_nearly_as_good_as_training(model: str) -> None:
+    """Users taken as new ones, from their history alone: recall of hidden likes."""
+    planted = planted_interactions(random_state=1)
+    data = planted.observed
+    recommender = Recommender(model, options=QUICK, random_state=0).fit(data)
+    hidden = planted.hidden.toarray() > 0
+
+    def recall(lists: list) -> float:
+        shares = []
+        for user, row in enumerate(lists):
+            numbers = data.item_numbers(row)
+            shares.append(hidden[user, numbers].sum() / hidden[user].sum())
+        return float(np.mean(shares))
+
+    trained = recall(list(recommender.recommend(data.user_ids, k=20).items))
+    names = np.array(data.item_ids, dtype=object)
+    folded = recall(
+        [
+            recommender.recommend_for_history(names[data.matrix[[user]].indices], k=20)[0]
+            for user in range(data.n_users)
+        ]
+    )
+    assert folded > 0.85 * trained
+
+
+def test_histories_with_unknown_items_or_none() -> None:
+    recommender = fitted()
+    with pytest.raises(InputError, match="item 'tea' is not known"):
+        recommender.recommend_for_history(["item 1", "tea"])
+    some, _ = recommender.recommend_for_history(["item 1", "tea"], unknown="skip")
+    assert (some == recommender.recommend_for_history(["item 1"])[0]).all()
+    popular, _ = recommender.recommend_for_history([], k=3)
+    counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
+    assert popular[0] == DATA.item_ids[int(counts.argmax())]
+
+
+def test_similar_items_and_users_share_the_taste() -> None:
+    recommender = fitted("lightgcn")
+    items, similarity = recommender.similar_items("item 3", k=6)
+    assert [taste(item) for item in items] == [3] * 6
+    assert "item 3" not in items
+    assert (similarity <= 1.0 + 1e-6).all()
+    users, _ = recommender.similar_users("user 5", k=4)
+    assert [taste(user) for user in users] == [5] * 4
+    with pytest.raises(InputError, match="similar users"):
+        fitted("ease").similar_users("user 5")
+    with pytest.raises(InputError, match="item 'x' is not known"):
+        recommender.similar_items("x")
+
+
+def test_scores_of_pairs_are_those_of_the_lists() -> None:
+    recommender = fitted("bpr-mf")
+    found = recommender.recommend(["user 9", "user 4"], k=3)
+    pairs = recommender.score_pairs(
+        ["user 9", "user 4", "user 9"], found.items[[0, 1, 0], [0, 2, 1]]
+    )
+    assert pairs == pytest.approx(found.scores[[0, 1, 0], [0, 2, 1]], abs=1e-5)
+
+
+def test_the_bayesian_recommender_tells_what_it_removed(bayesian: BayesianRecommender) -> None:
+    assert bayesian.fraction_ in (0.05, 0.2)
+    assert bayesian.validation_recall_[bayesian.fraction_] == max(
+        bayesian.validation_recall_.values()
+    )
+    assert bayesian.learned_graph_.biadjacency.shape == (240, 180)
+    removed = bayesian.removed_negatives_
+    assert removed.pairs.multiply(bayesian._train_pairs).nnz == 0
+    table = bayesian.removed_table(5)
+    assert table.columns.tolist() == ["user", "item", "weight"]
+    assert (
+        np.mean([taste(u) == taste(i) for u, i in zip(table.user, table.item, strict=True)]) > 0.5
+    )
+    assert len(bayesian.removed_table()) == removed.count
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_saved_and_loaded_recommenders_recommend_the_same(model: str, tmp_path: Path) -> None:
+    recommender = fitted(model)
+    recommender.save(tmp_path)
+    loaded = Recommender.load(tmp_path)
+    ours, theirs = (r.recommend(DATA.user_ids, k=20) for r in (recommender, loaded))
+    assert (ours.items == theirs.items).all()
+    assert (ours.scores == theirs.scores).all()
+    for ask in (
+        lambda r: r.recommend_for_history(["item 1", "item 2"])[1],
+        lambda r: r.recommend(["user 3"], exclude_seen=False).scores,
+    ):
+        assert (ask(recommender) == ask(loaded)).all()
+    assert loaded.get_params()["model"] == model
+
+
+def test_a_saved_bayesian_recommender_keeps_graph_and_removed_pairs(
+    bayesian: BayesianRecommender, tmp_path: Path
+) -> None:
+    bayesian.save(tmp_path)
+    loaded = BayesianRecommender.load(tmp_path)
+    assert (loaded.removed_negatives_.pairs != bayesian.removed_negatives_.pairs).nnz == 0
+    assert loaded.removed_negatives_.count == bayesian.removed_negatives_.count
+    assert (loaded.learned_graph_.adjacency != bayesian.learned_graph_.adjacency).nnz == 0
+    assert loaded.validation_recall_ == bayesian.validation_recall_
+    assert (loaded.history_.recalls == bayesian.history_.recalls).all()
+    users = DATA.user_ids[:20]
+    assert (loaded.recommend(users).items == bayesian.recommend(users).items).all()
+
+
+def test_damaged_or_foreign_saves_are_refused(
+    bayesian: BayesianRecommender, tmp_path: Path
+) -> None:
+    bayesian.save(tmp_path)
+    with pytest.raises(InputError, match=r"holds a BayesianRecommender, not a Recommender"):
+        Recommender.load(tmp_path)
+    document = json.loads((tmp_path / "recommender.json").read_text())
+    (tmp_path / "recommender.json").write_text(json.dumps(document | {"version": 9}))
+    with pytest.raises(InputError, match="version 9"):
+        BayesianRecommender.load(tmp_path)
+    (tmp_path / "recommender.json").write_text(json.dumps(document))
+    content = bytearray((tmp_path / "arrays.npz").read_bytes())
+    content[100] ^= 1
+    (tmp_path / "arrays.npz").write_bytes(content)
+    with pytest.raises(InputError, match="checksum"):
+        BayesianRecommender.load(tmp_path)
+    with pytest.raises(InputError, match=r"no recommender\.json"):
+        Recommender.load(tmp_path / "nowhere")
+
+
+def test_ids_of_other_kinds_are_saved_or_refused_by_name(tmp_path: Path) -> None:
+    users = [("a", 1), ("a", 1), ("b", 2), ("b", 2), 7, 7]
+    items = [1, 2, 2, 3, 1, 3]
+    recommender = Recommender("itemknn", random_state=0).fit((users, items))
+    recommender.save(tmp_path)
+    found = Recommender.load(tmp_path).recommend([("b", 2), 7], k=1)
+    assert (found.items == recommender.recommend([("b", 2), 7], k=1).items).all()
+    strange = Recommender("itemknn", random_state=0).fit(([b"a", b"a", b"b"], [1, 2, 1]))
+    with pytest.raises(InputError, match="type bytes, which cannot be saved"):
+        strange.save(tmp_path)
+
+
+def test_validation_of_ones_own() -> None:
+    train = Interactions.from_arrays(["a", "a", "b", "b"], [1, 2, 2, 3])
+    validation = Interactions.from_arrays(["b"], [1])
+    recommender = Recommender("ease", random_state=0).fit(train, validation=validation)
+    assert recommender._seen.nnz == 5
+    assert recommender._train_pairs.nnz == 4
+    with pytest.raises(InputError, match="shares pairs"):
+        Recommender("ease").fit(train, validation=train)
+    with pytest.raises(InputError, match="user 'c' is not known"):
+        Recommender("ease").fit(train, validation=(["c"], [1]))
+
+
+def test_the_seed_decides() -> None:
+    lists = [
+        Recommender("ngcf", options=QUICK | {"epochs": 3}, random_state=seed)
+        .fit(DATA)
+        .recommend(DATA.user_ids[:40])
+        .scores
+        for seed in (1, 1, 2)
+    ]
+    assert (lists[0] == lists[1]).all()
+    assert (lists[0] != lists[2]).any()
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"model": "svd"}, "model='svd'"),
+        ({"options": {"depth": 1}}, "no option 'depth'"),
+        ({"validation_share": 1.0}, "validation_share"),
+        ({"random_state": -1}, "random_state"),
+    ],
+)
+def test_impossible_parameters(params: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Recommender(**params).fit(DATA)
+    with pytest.raises(InputError, match="k=0"):
+        fitted().recommend(["user 1"], k=0)
