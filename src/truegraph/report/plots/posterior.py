@@ -28,7 +28,7 @@ def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) 
     Returns
     -------
     figure : matplotlib.figure.Figure
-        Bars of the pairs that are edges of the learned graph, and on top of them of the other
+        Bars of the pairs that are edges of the learned graph, and beside them of the other
         candidate pairs, on a logarithmic scale. Below, what the probabilities depend on.
     """
     from matplotlib.figure import Figure
@@ -41,7 +41,6 @@ def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) 
     axes.hist(
         [probability[is_edge], probability[~is_edge]],
         bins=np.linspace(0.0, 1.0, _BINS + 1).tolist(),
-        stacked=True,
         color=[LIGHT["blue"], LIGHT["grey"]],
         label=["edges of the learned graph", "other candidate pairs"],
     )
