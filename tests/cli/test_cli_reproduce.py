@@ -96,16 +96,15 @@ def test_failed_trials_are_told_in_text_and_exit_code(program, own: Path, monkey
             raise ArithmeticError("no luck")
         return working(self, graph, labels, train, classes, options)
 
-    monkeypatch.setattr(LabelPropagation, "spread", unlucky)
     words = ["reproduce", own, "--jobs", 1, "--labels", 5, "--datasets", "cora", "--trials", 1]
-    done = program(*words)
+    with monkeypatch.context() as changed:
+        changed.setattr(LabelPropagation, "spread", unlucky)
+        done = program(*words)
     assert done.code == 1
     assert "failed: nearer on cora" in done.err
     assert "trial 0: ArithmeticError: no luck" in done.err
     assert "Run it again with --retry-failed" in done.err
     assert "1 of 2 trials done" in done.out
-    monkeypatch.undo()
-    monkeypatch.chdir(own.parent)
     assert program(*words).code == 1
     mended = program(*words, "--retry-failed")
     assert mended.code == 0

@@ -92,18 +92,3 @@ def test_learned_graphs_and_one_embedding_for_all(
         assert facts["observed_kept"] == pytest.approx(kept / cora.graph.nnz)
         assert (csr_from_arrays(arrays, "observed") != cora.graph).nnz == 0
         assert facts["scope"] in ("candidates", "global")
-
-
-def test_statistics_of_the_data_sets(tmp_path: Path) -> None:
-    content = {"name": "d", "task": "datasets", "datasets": ["cora", "citeseer"], "trials": 1}
-    wanted = Experiment.from_dict(
-        content | {"models": ["statistics"], "component": ["largest", "full"]}
-    )
-    run_experiment(wanted, tmp_path, jobs=1)
-    with TrialStore.open(tmp_path) as store:
-        found = {(r.dataset, r.conditions["component"]): r.metrics for r in store.records()}
-    assert found["cora", "largest"]["nodes"] == 2485
-    assert found["cora", "largest"]["edges"] == 5069
-    assert found["citeseer", "largest"]["nodes"] == 2110
-    assert found["citeseer", "full"]["edges"] == 4552
-    assert found["cora", "full"]["density"] == pytest.approx(5278 / (2708 * 2707 / 2))

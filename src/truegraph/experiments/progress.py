@@ -144,12 +144,12 @@ class Tally:
         return text
 
     def value(self, cell: CellTally) -> str:
-        """Return mean and standard deviation of a cell so far, as text."""
+        """Return mean and, of several values, standard deviation of a cell so far, as text."""
         values = [value for value in cell.values.values() if value is not None]
         if not values:
             return ""
-        mean, spread = float(np.mean(values)), float(np.std(values))
-        return f"{self.shown.shown(mean)} ± {self.shown.shown(spread)}"
+        mean = self.shown.shown(float(np.mean(values)))
+        return mean if len(values) == 1 else f"{mean} ± {self.shown.shown(float(np.std(values)))}"
 
 
 def _kind(cell: CellTally) -> tuple[str, str]:
