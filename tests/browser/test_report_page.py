@@ -52,6 +52,21 @@ CUT_OFF = """
 })
 """
 
+# Texts of one figure that lie on top of each other.
+OVERLAPS = """
+() => [...document.querySelectorAll("svg.plot")].flatMap(svg => {
+  const texts = [...svg.querySelectorAll("text")].map(text => [text.textContent,
+    text.getBoundingClientRect()]);
+  const pairs = texts.flatMap((one, place) => texts.slice(place + 1).map(two => [one, two]));
+  return pairs.filter(([[, a], [, b]]) => {
+    const across = Math.min(a.right, b.right) - Math.max(a.left, b.left);
+    const down = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+    const least = Math.min(a.width * a.height, b.width * b.height);
+    return across > 0 && down > 0 && across * down > 0.3 * least;
+  }).map(([[first], [second]]) => [first, second]);
+})
+"""
+
 
 def column(page: Any, number: int, table: str = TABLE) -> list[str]:
     cells = page.query_selector_all(f"{table} tbody tr > :nth-child({number})")
@@ -210,8 +225,14 @@ def test_every_figure_has_an_alternative_and_every_table_a_caption(open_page, re
 
 
 @pytest.mark.parametrize("width", [375, 1200])
-def test_no_text_of_a_figure_is_cut_off(open_page, report_file: Path, width: int) -> None:
-    assert open_page(report_file, width=width).evaluate(CUT_OFF) == []
+def test_all_text_of_a_figure_can_be_read(
+    open_page, report_file: Path, gallery_file: Path, width: int
+) -> None:
+    for file in (report_file, gallery_file):
+        page = open_page(file, width=width)
+        assert page.locator("svg.plot").count() >= 8
+        assert page.evaluate(CUT_OFF) == []
+        assert page.evaluate(OVERLAPS) == []
 
 
 def test_contents_lead_to_their_sections(open_page, report_file: Path) -> None:

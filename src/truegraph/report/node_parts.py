@@ -201,10 +201,10 @@ def _reliability(run: Run) -> Iterator[Part]:
     if panels:
         yield Picture(
             heading="How far confidence can be trusted",
-            caption="The test nodes of all trials, sorted by the probability of their predicted "
-            "class into 15 bins; bins with less than 0.5 % of the predictions are left out. Below "
-            "the dashed line a model is too sure, above it too modest. The legend gives the "
-            "expected calibration error of the pooled predictions.",
+            caption="The test predictions of all trials, sorted by the probability of the "
+            "predicted class into 15 bins; bins with less than 0.5 % of the predictions are left "
+            "out. Below the dashed line a model is too sure, above it too modest. The legend gives "
+            "the expected calibration error of the pooled predictions.",
             panels=panels,
         )
 

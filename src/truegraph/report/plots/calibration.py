@@ -43,6 +43,7 @@ def reliability(curves: Mapping[str, ReliabilityCurve]) -> Figure:
         _draw_accuracy(axes[0, column], curve)
         axes[0, column].set_title(f"{name}\ncalibration error {curve.calibration_error:.1%}")
         _draw_shares(axes[1, column], curve)
+        axes[1, column].set_xlabel("confidence")
     axes[0, 0].set_ylabel("share that is right")
     axes[1, 0].set_ylabel("share of\npredictions")
     figure.legend(
@@ -53,7 +54,6 @@ def reliability(curves: Mapping[str, ReliabilityCurve]) -> Figure:
         columnspacing=1.0,
         handlelength=1.4,
     )
-    figure.supxlabel("confidence: probability of the predicted class", fontsize=9)
     return figure
 
 
