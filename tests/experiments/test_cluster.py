@@ -143,6 +143,19 @@ def test_a_lost_scheduler_is_told_and_finished_trials_are_kept(
     assert run_experiment(experiment, tmp_path / "run", jobs=1).run == 16 - kept
 
 
+def test_a_cluster_without_workers(
+    tmp_path: Path, cluster: Cluster, pretend: Pretend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = cluster.address()
+    for worker in cluster.workers:
+        worker.kill()
+        worker.wait()
+    monkeypatch.setattr("truegraph.experiments.cluster._WORKERS_TIMEOUT", 1)
+    time.sleep(1.0)  # until the scheduler has noticed
+    with pytest.raises(DataError, match=r"has no workers. Start some with: dask worker tcp"):
+        run_experiment(pretend(), tmp_path / "run", cluster=address)
+
+
 def test_another_version_is_refused(tmp_path: Path, pretend: Pretend) -> None:
     cell = pretend().cells()[0]
     job = Job(cell, (0,), Source("content of nights", "nowhere"), str(tmp_path), version="9.9")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from distributed import Future
 
 _TIMEOUT = 15  # seconds to reach the scheduler
+_WORKERS_TIMEOUT = 60  # seconds until it has a worker
 _AGAIN = "Trials stored before are safe; run the same command to continue."
 
 
@@ -49,6 +50,18 @@ class ClusterPool(Pool):
                 "`dask scheduler` prints, such as tcp://10.0.0.5:8786."
             ) from error
         self._running: dict[Future, Job] = {}
+        self._await_workers()
+
+    def _await_workers(self) -> None:
+        """Give workers that are just being started some time."""
+        try:
+            self._client.wait_for_workers(1, timeout=_WORKERS_TIMEOUT)
+        except OSError as error:
+            self.close()
+            raise DataError(
+                f"cluster {self.address!r} has no workers. Start some with: "
+                f"dask worker {self.address} --nthreads 1"
+            ) from error
 
     @property
     def slots(self) -> int:  # type: ignore[override]
