@@ -11,9 +11,9 @@ import pytest
 
 MINE: dict[str, Any] = {
     "name": "mine",
-    "title": "Three models on Cora & Citeseer",
+    "title": "Three models & <Cora>",
     "task": "classification",
-    "datasets": ["cora", "citeseer"],
+    "datasets": ["cora"],
     "labels": [5, 10],
     "models": [
         {"name": "gcn", "label": "GCN"},
@@ -72,7 +72,7 @@ def trial(cell: Any, seed: int, folder: Path | None = None, **changes: Any) -> A
         "versions": {"truegraph": "0.1.0", "torch": "2.6"},
         "fingerprint": "c0ffee" * 10 + "abcd",
         "source": "embedded",
-        "notes": ("a stand-in for <the paper's> data",) if cell.dataset == "citeseer" else (),
+        "notes": ("a stand-in for <the paper's> data",),
         "commit": "f00d" * 10,
         "error": ERROR if failed else None,
         "finished": f"2024-05-0{1 + seed % 8}T12:00:00.000+00:00",

@@ -77,8 +77,8 @@ def test_it_renders_in_silence_and_asks_for_nothing(open_page, report_file: Path
     page = open_page(report_file)
     assert page.messages == []
     assert page.requests == [report_file.as_uri()]
-    assert page.title() == "Three models on Cora & Citeseer"
-    assert page.locator("svg.plot").count() == 22
+    assert page.title() == "Three models & <Cora>"
+    assert page.locator("svg.plot").count() == 11
     assert page.locator("h2").first.inner_text() == "Accuracy %"
     assert "no room for <attention> & weights" in page.locator("body").inner_text()
 
@@ -158,13 +158,13 @@ def test_numbers_sort_as_numbers_and_empty_entries_stay_below(open_page, report_
     page = open_page(report_file)
     labels = page.locator(f"{TABLE} thead th").nth(1).locator("button")
     labels.click()
-    assert column(page, 2) == ["5"] * 6 + ["10"] * 6  # as words, 10 would come first
+    assert column(page, 2) == ["5"] * 3 + ["10"] * 3  # as words, 10 would come first
     p_value = page.locator(f"{TABLE} thead th").last.locator("button")
     for _ in range(2):
         p_value.click()
         values = column(page, 12)
-        assert all(values[:4])
-        assert not any(values[4:])
+        assert all(values[:2])
+        assert not any(values[2:])
 
 
 def test_signed_and_spread_figures_sort_by_their_means(open_page, report_file: Path) -> None:
@@ -192,7 +192,7 @@ def test_text_can_be_read(open_page, report_file: Path, scheme: str) -> None:
     background = page.evaluate("getComputedStyle(document.querySelector('main')).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
     ratios = page.evaluate(CONTRAST)
-    assert len(ratios) > 300
+    assert len(ratios) > 200
     assert min(ratios)[0] >= 4.5, min(ratios)
 
 
@@ -246,5 +246,5 @@ def test_contents_lead_to_their_sections(open_page, report_file: Path) -> None:
 
 def test_without_scripts_the_tables_are_still_there(open_page, report_file: Path) -> None:
     page = open_page(report_file, java_script_enabled=False)
-    assert page.locator(f"{TABLE} tbody tr").count() == 12
+    assert page.locator(f"{TABLE} tbody tr").count() == 6
     assert page.locator("th button").count() == 0

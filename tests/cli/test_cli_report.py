@@ -16,9 +16,9 @@ def run_folder(made_up_run: Path, tmp_path: Path) -> Path:
 def test_the_page_lies_in_the_run_unless_told_otherwise(program, run_folder, tmp_path) -> None:
     done = program("report", run_folder)
     assert done.code == 0, done.err
-    assert "92 trials of 3 models on cora, citeseer, 4 failed." in done.out
+    assert "46 trials of 3 models on cora, 2 failed." in done.out
     first = (run_folder / "report.html").read_text()
-    assert "<title>Three models on Cora &amp; Citeseer</title>" in first
+    assert "<title>Three models &amp; &lt;Cora&gt;</title>" in first
     other = tmp_path / "deep" / "page.html"
     assert program("report", run_folder / "trials.sqlite", "--out", other).code == 0
     assert other.read_text() == first

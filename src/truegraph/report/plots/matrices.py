@@ -157,9 +157,8 @@ def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
         interpolation="nearest",
     )
     width = min(0.7, 12.0 / len(blocks.ends))  # hundreds of boundaries must not hide the edges
-    for end in blocks.ends[:-1]:
-        axes.axhline(end, color=LIGHT["red"], linewidth=width)
-        axes.axvline(end, color=LIGHT["red"], linewidth=width)
+    axes.hlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
+    axes.vlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
     axes.set_xticks([])
     axes.set_yticks([])
     axes.tick_params(axis="y", length=0)
