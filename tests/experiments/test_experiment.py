@@ -141,6 +141,8 @@ def test_a_part_of_an_experiment(mine: Experiment) -> None:
 def test_the_paper_is_built_in() -> None:
     found = builtin_experiments()
     assert {"datasets", "figure1", "figure2", "fixed", "table1"} <= set(found)
+    assert [experiment.name for experiment in found.values()] == list(found)
+    assert find_experiment("table1") == found["table1"]
     table1, fixed = found["table1"], found["fixed"]
     assert [entry.name for entry in table1.models] == [
         "chebynet",

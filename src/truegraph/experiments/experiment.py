@@ -242,25 +242,35 @@ class Experiment:
 
 def builtin_experiments() -> dict[str, Experiment]:
     """Return the experiments of the paper by name."""
+    return {name: _builtin(text) for name, text in _builtin_texts().items()}
+
+
+def _builtin_texts() -> dict[str, str]:
+    """Return the file of each built-in experiment; the file is named as the experiment."""
     folder = resources.files("truegraph.experiments") / "builtin"
-    texts_of = sorted((file.name, file.read_text("utf-8")) for file in folder.iterdir())
-    found = [
-        Experiment.from_dict(tomllib.loads(text)) for name, text in texts_of if name[-5:] == ".toml"
-    ]
-    return {experiment.name: experiment for experiment in found}
+    files = sorted(folder.iterdir(), key=lambda file: file.name)
+    return {
+        file.name.removesuffix(".toml"): file.read_text("utf-8")
+        for file in files
+        if file.name.endswith(".toml")
+    }
+
+
+def _builtin(text: str) -> Experiment:
+    return Experiment.from_dict(tomllib.loads(text))
 
 
 def find_experiment(name: str) -> Experiment:
     """Return the built-in experiment of that name, or read that TOML file."""
     if name.endswith(".toml"):
         return Experiment.from_toml(name)
-    known = builtin_experiments()
+    known = _builtin_texts()
     if name not in known:
         raise InputError(
             f"no experiment is called {name!r}.{suggestion(name, known)} "
             "An experiment of your own is a file that ends in .toml."
         )
-    return known[name]
+    return _builtin(known[name])
 
 
 def _required(content: Mapping[str, Any], key: str) -> Any:
