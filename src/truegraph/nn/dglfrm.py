@@ -23,7 +23,7 @@ import numpy as np
 import torch
 
 from truegraph.nn.autoencoder import AutoEncoder, LinkData, drawn_dropout
-from truegraph.nn.dense import add_bias, dropout_values, row_sum, trial_matmul
+from truegraph.nn.dense import add_bias, dropout_values, row_sum
 from truegraph.nn.feature_reconstruction import FeatureLoss
 from truegraph.nn.graphs import normalised_adjacency
 from truegraph.nn.model import Inputs, glorot_uniform
@@ -154,7 +154,7 @@ class DGLFRM(AutoEncoder):
         first = sparse_product(features, weights["first"], drawn_dropout(rate, generator))
         hidden = _leaky(sparse_product(operator, first))
         heads = [
-            trial_matmul(dropout_values(hidden, drawn_dropout(rate, generator)), weights[name])
+            torch.matmul(dropout_values(hidden, drawn_dropout(rate, generator)), weights[name])
             for name in Code._fields
         ]
         spread = sparse_product(operator, torch.cat(heads, dim=2))[0]
@@ -162,9 +162,9 @@ class DGLFRM(AutoEncoder):
 
     def decode(self, weights: Weights, z: torch.Tensor) -> torch.Tensor:
         """Return the vectors g (N, dimension) of community strengths z (N, K)."""
-        first = trial_matmul(z[None], weights["decoder_first"])
+        first = torch.matmul(z[None], weights["decoder_first"])
         hidden = _leaky(add_bias(first, weights["decoder_first_bias"]))
-        last = trial_matmul(hidden, weights["decoder_last"])
+        last = torch.matmul(hidden, weights["decoder_last"])
         return add_bias(last, weights["decoder_last_bias"])[0]
 
     def loss(self, weights: Weights, generator: torch.Generator) -> torch.Tensor:

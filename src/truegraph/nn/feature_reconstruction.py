@@ -68,8 +68,8 @@ class FeatureLoss:
     ) -> tuple[float, Gradients]:
         """Do small blocks: the products by torch, the rest by compiled loops."""
         (n_nodes, dimension), n_features = z.shape, len(bias)
-        # A column of ones makes the bias one more weight; whole panels keep the blocks aligned.
-        left = _zeros(n_nodes, dimension + 1, multiple=16)
+        # A column of ones makes the bias one more weight; blocks begin at aligned addresses.
+        left = _zeros(n_nodes, dimension + 1, multiple=4)
         left[:, :dimension], left[:, dimension] = z, 1.0
         right = _zeros(left.shape[1], n_features, multiple=WIDTH)
         right[:dimension, :n_features], right[dimension, :n_features] = weights, bias

@@ -8,7 +8,8 @@ once over the dense graph \hat A_ij = cos(z_i, z_j) + 1 that the embedding impli
     Z* = (1 - refinement) Z + refinement V,            logits = Z* Z*'.
 
 \hat A = R R' + 1 1' with R the rows of Z at unit length, so products with it cost O(N d) and no
-matrix of nodes by nodes appears. In every epoch the encoder sees the graph without a random half
+matrix of nodes by nodes appears; training and prediction run on one torch thread, so that library
+products keep their bits. In every epoch the encoder sees the graph without a random half
 of its edges; the target keeps them all. The epoch that is best on validation links is kept.
 """
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, triu
 
 from truegraph.nn.autoencoder import LinkData
-from truegraph.nn.dense import row_sum, trial_matmul
+from truegraph.nn.dense import row_sum
 from truegraph.nn.graphs import normalised_adjacency
 from truegraph.nn.model import glorot_uniform
 from truegraph.nn.optimiser import Weights
@@ -102,10 +103,10 @@ class GraphiteAE(GAE):
     def decode(self, weights: Weights, z: torch.Tensor) -> torch.Tensor:
         """Return the refined embedding (N, d)."""
         basis = implied_basis(z)
-        of_z = trial_matmul(z[None], weights["decoder_z"])
+        of_z = torch.matmul(z[None], weights["decoder_z"])
         of_x = sparse_product(self.inputs.features, weights["decoder_x"])
         hidden = torch.relu(_spread(basis, of_z)) + torch.relu(_spread(basis, of_x))
-        refined = _spread(basis, trial_matmul(hidden, weights["decoder_last"]))[0]
+        refined = _spread(basis, torch.matmul(hidden, weights["decoder_last"]))[0]
         share = self.settings.refinement
         return (1.0 - share) * z + share * refined
 
@@ -135,7 +136,7 @@ def implied_basis(z: torch.Tensor) -> torch.Tensor:
 def _spread(basis: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
     """Multiply a (1, N, width) matrix with B B'."""
     own = basis[None]
-    return trial_matmul(own, trial_matmul(own.transpose(1, 2), matrix))
+    return torch.matmul(own, torch.matmul(own.transpose(1, 2), matrix))
 
 
 class EdgeDropout:

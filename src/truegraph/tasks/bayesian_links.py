@@ -30,6 +30,7 @@ from truegraph.tasks.link_training import LinkModel, LinkVectors, base_embedding
 from truegraph.tasks.methods import Run
 
 TARGETS = ("combined", "observed")
+_LEAST_DEGREE = 2.0  # every node has an edge, so a mean degree of 1 would take a perfect matching
 _WARNING = (
     "unobserved='pairs' fills only the pairs that will be asked about. Half of a test set's pairs "
     "are links, and nearly all learned edges among them are: scores on these pairs must not be "
@@ -132,7 +133,7 @@ def learned_graph(
 ) -> LearnedGraph:
     """Do steps 2 and 3: return the most probable graph given squared Euclidean distances."""
     most = problem.n_nodes - 1.0
-    usual = max(1.0, float(round(problem.mean_degree)))
+    usual = max(_LEAST_DEGREE, float(round(problem.mean_degree)))
     return learn_graph(
         EmbeddingDistance(embedding),
         min(most, usual if choices.degree is None else choices.degree),

@@ -125,7 +125,7 @@ class BayesianLinkPredictor(LinkEstimator):
         The auto-encoder, of both trainings.
     degree : float, optional
         Average number of edges per node of the learned graph. Default: the mean degree of the
-        graph that is trained on, rounded, at least 1.
+        graph that is trained on, rounded, at least 2.
     target : {"combined", "observed"}, default="combined"
         What the decoder is to give back: the combined graph, or the observed one alone.
     unobserved : {"non-edges", "pairs"}, default="non-edges"
