@@ -242,35 +242,28 @@ class Experiment:
 
 def builtin_experiments() -> dict[str, Experiment]:
     """Return the experiments of the paper by name."""
-    return {name: _builtin(text) for name, text in _builtin_texts().items()}
+    return {name: Experiment.from_dict(content) for name, content in _builtin_contents().items()}
 
 
-def _builtin_texts() -> dict[str, str]:
-    """Return the file of each built-in experiment; the file is named as the experiment."""
+def _builtin_contents() -> dict[str, dict[str, Any]]:
+    """Return what the file of each built-in experiment says, by the name in it."""
     folder = resources.files("truegraph.experiments") / "builtin"
-    files = sorted(folder.iterdir(), key=lambda file: file.name)
-    return {
-        file.name.removesuffix(".toml"): file.read_text("utf-8")
-        for file in files
-        if file.name.endswith(".toml")
-    }
-
-
-def _builtin(text: str) -> Experiment:
-    return Experiment.from_dict(tomllib.loads(text))
+    files = [file for file in folder.iterdir() if file.name.endswith(".toml")]
+    contents = [tomllib.loads(file.read_text("utf-8")) for file in files]
+    return {content["name"]: content for content in sorted(contents, key=lambda c: c["name"])}
 
 
 def find_experiment(name: str) -> Experiment:
     """Return the built-in experiment of that name, or read that TOML file."""
     if name.endswith(".toml"):
         return Experiment.from_toml(name)
-    known = _builtin_texts()
+    known = _builtin_contents()
     if name not in known:
         raise InputError(
             f"no experiment is called {name!r}.{suggestion(name, known)} "
             "An experiment of your own is a file that ends in .toml."
         )
-    return _builtin(known[name])
+    return Experiment.from_dict(known[name])
 
 
 def _required(content: Mapping[str, Any], key: str) -> Any:
