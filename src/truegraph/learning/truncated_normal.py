@@ -37,10 +37,14 @@ def moments(u: float) -> tuple[float, float, float]:
         mean = hazard - a
         log_integral = 0.5 * a * a + math.log(0.5 * _SQRT_TWO_PI * tail)
         return mean, max(0.0, 1.0 - hazard * mean), log_integral
+    # The fraction's numerators and denominators: one division in place of one per term.
     terms = 16 if a < _FAR_TAIL else 8
-    rest = 2.0 * terms / (a + math.sqrt(a * a + 4.0 * terms))  # where the fraction settles
-    for n in range(terms - 1, 1, -1):
-        rest = n / (a + rest)
+    above, above_next, below, below_next = 0.0, 2.0, 1.0, a
+    for n in range(3, terms):
+        above, above_next = above_next, a * above_next + n * above
+        below, below_next = below_next, a * below_next + n * below
+    remainder = 0.5 * (math.sqrt(a * a + 4.0 * terms) - a)  # where the fraction settles
+    rest = (above_next + remainder * above) / (below_next + remainder * below)
     mean = 1.0 / (a + rest)
     return mean, (rest - mean) * mean, -math.log(a + mean)
 
