@@ -215,11 +215,8 @@ def test_overview_has_a_hole_where_nothing_ran() -> None:
     assert [entry.text for entry in full.cells()[0]] == [
         *("cora", "5", "gcn", "70.3", "1.0", "0.40", "6", "70.0 ± 3.7", "+0.3", "", "")
     ]
-    assert all_metrics.rows[0] == ["data set", "labels", "model", "accuracy %", "Brier"]
-    assert all_metrics.cells()[0][4].text == "-"
-    assert all_metrics.caption.endswith(
-        "Higher is better for accuracy %; lower is better for Brier."
-    )
+    assert all_metrics.rows[0] == ["data set", "labels", "model", "accuracy %"]  # no Brier score
+    assert all_metrics.caption.endswith("Higher is better for accuracy %.")
 
 
 def test_a_tiny_difference_has_no_sign() -> None:
@@ -340,5 +337,14 @@ def test_data_sets_are_counted_not_compared() -> None:
     records = trials(experiment, "statistics", [2708], metric="nodes")
     [table] = result_tables(summarise(records, experiment), experiment)
     assert table.rows[0][:2] == ["data set", "model"]
-    nodes = table.cells()[0][4]
+    nodes = table.cells()[0][2]
     assert (nodes.text, nodes.note, nodes.bold) == ("2708", "paper 2485", False)
+
+
+def test_all_metrics_say_what_is_better() -> None:
+    records = trials(TABLE1, "gcn", LOW, labels=5)
+    records += trials(TABLE1, "gat", HIGH, metric="brier_score", labels=5)
+    table = result_tables(summarise(records, TABLE1), TABLE1)[-1]
+    texts = [[entry.text for entry in row] for row in table.cells()]
+    assert texts == [["cora", "gcn", "70.3 ± 1.0", "-"], ["cora", "gat", "-", "0.748 ± 0.010"]]
+    assert table.caption.endswith("Higher is better for accuracy %; lower is better for Brier.")

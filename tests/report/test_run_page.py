@@ -116,6 +116,19 @@ def test_versions_that_differ_are_counted(made_up_run: Path, make_trial: MakeTri
     assert facts["seeds"] == "0, 2"
 
 
+def test_notes_that_differ_in_numbers_are_told_once(
+    made_up_run: Path, make_trial: MakeTrial
+) -> None:
+    experiment = Run.read(made_up_run).experiment
+    notes = [(f"{edges:,} learned edges", "a stand-in") for edges in (1200, 1300, 1400)]
+    records = [make_trial(experiment.cells()[0], s, notes=found) for s, found in enumerate(notes)]
+    page = run_page([Run(Path(), experiment, tuple(records))])
+    assert part(page, "What to know of the data").notes == [
+        "cora: 1,200 learned edges (and 2 more with other numbers)",
+        "cora: a stand-in",
+    ]
+
+
 # The paper's figures, from trials worked out by hand.
 
 

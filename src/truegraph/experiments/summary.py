@@ -119,21 +119,24 @@ class _Layout:
         return Table(title, caption + self.naming.fixed_text(), rows)
 
     def all_metrics(self, cells: Sequence[CellSummary]) -> Table:
-        """Return one row per model and setting, one column per metric."""
-        headings = [self.metrics[name].heading for name in self.experiment.metrics]
+        """Return one row per model and setting, one column per metric that has a value."""
+        known = {cell.metric for cell in cells if cell.values} or set(self.experiment.metrics)
+        shown = [name for name in self.experiment.metrics if name in known]
+        headings = [self.metrics[name].heading for name in shown]
         models: dict[tuple[Any, ...], list[CellSummary]] = {}
         for cell in cells:  # one after the other, the metrics of a model in their order
-            models.setdefault((*cell.setting, cell.label), []).append(cell)
+            if cell.metric in known:
+                models.setdefault((*cell.setting, cell.label), []).append(cell)
         rows: list[list[str | Entry]] = [["data set", *self.naming.swept, "model", *headings]]
         rows += [
             [*self.naming.columns(found[0]), found[0].label, *(self._entry(cell) for cell in found)]
             for found in models.values()
         ]
-        return Table("All metrics", self._caption(cells) + self._directions(), rows)
+        return Table("All metrics", self._caption(cells) + self._directions(shown), rows)
 
-    def _directions(self) -> str:
+    def _directions(self, names: Sequence[str]) -> str:
         """Return a sentence that says what is better, after a blank."""
-        shown = [self.metrics[name] for name in self.experiment.metrics]
+        shown = [self.metrics[name] for name in names]
         sides = {
             side: ", ".join(metric.heading for metric in shown if metric.better == side)
             for side in ("higher", "lower")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -38,7 +39,18 @@ def provenance_parts(run: Run) -> Iterator[Part]:
         f"{record.dataset}: {note}" for record in run.records for note in record.notes
     )
     if notes:
-        yield Notes("What to know of the data", list(notes))
+        yield Notes("What to know of the data", _alike_once(list(notes)))
+
+
+def _alike_once(notes: Sequence[str]) -> list[str]:
+    """Return one of the notes that differ in numbers only, with how many more there are."""
+    kinds: dict[str, list[str]] = {}
+    for note in notes:
+        kinds.setdefault(re.sub(r"\d[\d.,]*", "#", note), []).append(note)
+    return [
+        alike[0] + (f" (and {len(alike) - 1} more with other numbers)" if len(alike) > 1 else "")
+        for alike in kinds.values()
+    ]
 
 
 def _cost(run: Run) -> Table:
