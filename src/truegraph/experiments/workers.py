@@ -22,6 +22,8 @@ from truegraph.experiments.jobs import Finished, Job, failed_records, run_job
 
 _THREAD_VARIABLES = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"]
 _THREAD_VARIABLES += ["NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"]
+# loky restarts a worker that has grown by 300 MB, which every trial on a large graph does.
+_MUCH_MEMORY = 4_000_000_000
 _DIED = "the process of the trial died, perhaps killed because memory ran out"
 
 
@@ -181,6 +183,9 @@ class ProcessPool(Pool):
 
 def _begin_worker(parent: int) -> None:
     """Leave Ctrl-C to the parent, and do not outlive it."""
+    from joblib.externals.loky import process_executor
+
+    process_executor._MAX_MEMORY_LEAK_SIZE = _MUCH_MEMORY
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
