@@ -11,7 +11,7 @@ import torch
 from scipy import sparse
 
 from truegraph.errors import InputError
-from truegraph.nn.feature_reconstruction import FeatureLoss, has_probabilities
+from truegraph.nn.feature_reconstruction import FeatureLoss, can_be_decoded
 
 
 def random_case(n_nodes: int, n_features: int, dimension: int):
@@ -109,10 +109,20 @@ def test_memory_is_linear():
     assert peak < 4_000_000  # one dense matrix would take 48 MB
 
 
-def test_only_probabilities_can_be_decoded():
+def test_negative_and_constant_features_cannot_be_decoded():
     good = sparse.csr_array(np.array([[0.0, 1.0], [0.3, 0.0]]))
-    assert has_probabilities(good)
-    for bad in (2.0 * good, -good, 0.0 * good, sparse.csr_array(np.ones((2, 2)))):
-        assert not has_probabilities(bad)
-    with pytest.raises(InputError, match=r"features lie between 0 and 2.*Scale them into \[0, 1\]"):
-        FeatureLoss(2.0 * good)
+    assert can_be_decoded(good)
+    assert can_be_decoded(7.0 * good)
+    for bad in (-good, 0.0 * good, sparse.csr_array(np.ones((2, 2)))):
+        assert not can_be_decoded(bad)
+    with pytest.raises(
+        InputError, match=r"features lie between -1 and 0.*Scale them into \[0, 1\]"
+    ):
+        FeatureLoss(-good)
+
+
+def test_features_above_1_count_as_1():
+    features, parts = random_case(20, 10, 3)
+    larger = features.copy()
+    larger.data[larger.data == 1.0] = 40.0
+    assert FeatureLoss(larger)(*parts) == FeatureLoss(features)(*parts)

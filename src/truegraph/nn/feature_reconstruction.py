@@ -33,16 +33,18 @@ class FeatureLoss:
     Parameters
     ----------
     features : csr_array of float, shape (N, F)
+        Not negative; what is above 1 counts as 1.
     """
 
     def __init__(self, features: csr_array) -> None:
         rows = csr_array(features, copy=True).astype(np.float64)
         rows.sum_duplicates()
-        if not has_probabilities(rows):
+        if not can_be_decoded(rows):
             raise InputError(
                 f"features lie between {rows.min():g} and {rows.max():g}, but the decoder takes "
-                "them for probabilities. Scale them into [0, 1], with at least one above 0."
+                "them for probabilities. Scale them into [0, 1], neither all 0 nor all 1."
             )
+        rows.data = np.minimum(rows.data, 1.0)
         total, entries = float(rows.sum()), float(rows.shape[0]) * rows.shape[1]
         self.pos_weight = (entries - total) / total
         self.scale = 1.0 / entries
@@ -114,11 +116,11 @@ def _zeros(rows: int, columns: int, multiple: int) -> torch.Tensor:
     return torch.zeros((rows, -(-columns // multiple) * multiple))
 
 
-def has_probabilities(features: csr_array) -> bool:
-    """Return whether all entries lie in [0, 1], neither all of them 0 nor all of them 1."""
-    data = features.data
-    in_range = bool(((data >= 0.0) & (data <= 1.0)).all())
-    return in_range and 0.0 < float(data.sum()) < float(features.shape[0]) * features.shape[1]
+def can_be_decoded(features: csr_array) -> bool:
+    """Return whether no entry is negative, and not all are 0 nor all are 1 or more."""
+    total = float(np.minimum(features.data, 1.0).sum())
+    entries = float(features.shape[0]) * features.shape[1]
+    return bool((features.data >= 0.0).all()) and 0.0 < total < entries
 
 
 class _EntryLoss(torch.autograd.Function):

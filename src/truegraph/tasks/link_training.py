@@ -27,7 +27,7 @@ from truegraph.nn.autoencoder import (
 )
 from truegraph.nn.dglfrm import DGLFRM
 from truegraph.nn.embedding_cache import embedding_file, read_embedding, write_embedding
-from truegraph.nn.feature_reconstruction import has_probabilities
+from truegraph.nn.feature_reconstruction import can_be_decoded
 from truegraph.nn.graphite import GraphiteAE, GraphiteVAE
 from truegraph.nn.noise import derive_seeds
 from truegraph.nn.optimiser import Weights
@@ -115,10 +115,13 @@ def fitting_settings(model: LinkModel, problem: LinkProblem, run: Run) -> LinkMo
     """Leave out the decoder of features where it makes no sense, and say so."""
     if not getattr(model.settings, "decode_features", False):
         return model
-    if problem.features_from == "given" and has_probabilities(problem.features):
+    features = problem.features
+    if problem.features_from == "given" and can_be_decoded(features):
+        if features.max() > 1.0:
+            run.note("features above 1 count as 1 where dglfrm reconstructs them")
         return model
     if problem.features_from == "given":
-        run.note("features are not in [0, 1], so dglfrm does not reconstruct them")
+        run.note("features are negative or constant, so dglfrm does not reconstruct them")
     return replace(model, settings=replace(model.settings, decode_features=False))
 
 
