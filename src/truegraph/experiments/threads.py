@@ -10,7 +10,7 @@ from contextlib import contextmanager
 def use_threads(threads: int) -> Iterator[None]:
     """Let torch, the compiled loops and the libraries use so many threads while the block runs."""
     import torch
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+    from threadpoolctl import threadpool_limits
 
     from truegraph.learning.threads import thread_limit
 

@@ -65,7 +65,7 @@ def _check_setting(name: str, kind: str, value: Any) -> None:
             raise InputError(f"{name} is {value!r}. Give a whole number, 1 or more.")
     elif kind.startswith("float"):
         most = 1.0 if name.endswith("dropout") else math.inf
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= value < most:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < most:
             below = "" if most == math.inf else " and below 1"
             raise InputError(f"{name} is {value!r}. Give a number of at least 0{below}.")
 

@@ -42,6 +42,7 @@ from truegraph.nn.gcn import GCNSettings
 from truegraph.nn.noise import derive_seeds
 from truegraph.nn.training import Training
 from truegraph.nn.vgae import embed_vgae
+from truegraph.tasks.base_cache import base_probabilities
 from truegraph.tasks.graph_inference import GRAPH_INFERENCES, DrawnGraphs, TrainingGraphs
 from truegraph.tasks.methods import (
     LabelPropagation,
@@ -268,9 +269,9 @@ def base_labels(
             return trained.predict_proba().argmax(axis=2), pretrained
     is_propagation = options.base == "label-propagation"
     method = LabelPropagation() if is_propagation else Network(options.base)
-    alone = replace(run, keep_weights=False)
-    outcome = method.run(problem, method.options(options.base_settings), alone)
-    return outcome.probabilities.argmax(axis=2), pretrained
+    settings = method.options(options.base_settings)
+    probabilities = base_probabilities(options.base, method, settings, problem, run)
+    return probabilities.argmax(axis=2), pretrained
 
 
 def combined_distance(

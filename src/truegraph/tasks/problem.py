@@ -49,16 +49,18 @@ class Problem:
 
     def chunks(self, size: int) -> list[Problem]:
         """Return the trials in portions of at most `size`."""
-        starts = range(0, self.trials, size)
-        return [self._part(slice(start, start + size)) for start in starts]
+        trials = range(self.trials)
+        return [self.select(trials[start : start + size]) for start in trials[::size]]
 
-    def _part(self, trials: slice) -> Problem:
+    def select(self, trials: Sequence[int]) -> Problem:
+        """Return some of the trials, by their numbers."""
+        validation = self.validation
         return replace(
             self,
-            labels=self.labels[trials],
-            train=self.train[trials],
-            validation=None if self.validation is None else self.validation[trials],
-            seeds=self.seeds[trials],
+            labels=self.labels[list(trials)],
+            train=[self.train[trial] for trial in trials],
+            validation=None if validation is None else [validation[trial] for trial in trials],
+            seeds=[self.seeds[trial] for trial in trials],
         )
 
 
