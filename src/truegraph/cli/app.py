@@ -19,6 +19,7 @@ from truegraph.cli.classify import classify
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
+from truegraph.cli.recommend import recommend
 from truegraph.cli.report import report
 from truegraph.cli.reproduce import reproduce
 from truegraph.errors import TruegraphError
@@ -40,6 +41,7 @@ app.command(epilog="Example: truegraph classify cora --per-class 5 --trials 10 -
     classify
 )
 app.command(epilog="Example: truegraph links cora --model vgae --trials 10")(links)
+app.command(epilog="Example: truegraph recommend ml100k --model ngcf --trials 3")(recommend)
 app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
     reproduce
 )

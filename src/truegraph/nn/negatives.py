@@ -11,6 +11,8 @@ is rounded.
 
 from __future__ import annotations
 
+import hashlib
+from functools import cached_property
 from typing import Literal
 
 import numba
@@ -71,6 +73,14 @@ class NegativePool:
         """Ones at the excluded pairs."""
         ones = np.ones(len(self._excluded), dtype=np.float32)
         return csr_array((ones, self._excluded, self._indptr), shape=self.shape)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 of the excluded pairs and of the weights of the items."""
+        digest = hashlib.sha256(self._indptr.data)
+        digest.update(self._excluded.data)
+        digest.update(self._before.data)
+        return digest.hexdigest()
 
     def without(self, pairs: csr_array) -> NegativePool:
         """Return the pool that excludes these pairs as well."""

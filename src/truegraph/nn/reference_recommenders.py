@@ -12,10 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from truegraph.errors import InputError
+from truegraph.nn.ranking_training import one_torch_thread
 from truegraph.nn.top_items import rank_items
 
 Floats = NDArray[np.float32]
@@ -162,7 +164,8 @@ class EASE(ReferenceRecommender):
 def _ease_weights(gram: NDArray[np.float64], penalty: float) -> Floats:
     shifted = gram.copy()
     shifted[np.diag_indices_from(shifted)] += penalty
-    inverse = np.linalg.inv(shifted)
+    with one_torch_thread():
+        inverse = torch.linalg.inv(torch.from_numpy(shifted)).numpy()
     weights = inverse / -np.diag(inverse)
     np.fill_diagonal(weights, 0.0)
     return weights.astype(np.float32)

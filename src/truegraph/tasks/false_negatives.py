@@ -15,12 +15,14 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
 from truegraph.learning import LearnedGraph, learn_bipartite_graph
 from truegraph.nn.negatives import NegativePool
+from truegraph.nn.ranking_training import one_torch_thread
 
 PAPER_FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _ALL_PAIRS = 50_000_000  # up to here every pair is a candidate for an edge
@@ -133,7 +135,9 @@ def rank_pairs(
         )
     wanted = min(degree, 2.0 * pairs / len(unit))
     if pairs <= _ALL_PAIRS:
-        distances = np.clip(1.0 - unit[:n_users] @ unit[n_users:].T, 0.0, 2.0)
+        users, items = torch.from_numpy(unit).split([n_users, n_items])
+        with one_torch_thread():
+            distances = (1.0 - users @ items.T).clamp_(0.0, 2.0).numpy()
         graph = learn_bipartite_graph(distances, metric="precomputed", degree=wanted)
     else:
         nearest = _SPARE_CANDIDATES * max(wanted, largest * n_items)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.data.locking import file_lock
 from truegraph.errors import InputError
 from truegraph.nn.negatives import NegativePool, negative_pool
 from truegraph.nn.noise import derive_seeds
@@ -126,7 +127,7 @@ class RankingRun:
     watched : HeldOutRecall, optional
         Recorded in the continued trainings, never used.
     cache : Path, optional
-        Folder in which trained base models are kept.
+        Folder in which trainings are kept, so that they need not be repeated.
     """
 
     name: str
@@ -176,20 +177,26 @@ class RankingRun:
     def base(self) -> TrainedRanking:
         """The base model, trained with the patience of its settings."""
         self.progress.stage(f"train {self.name}")
-        file = None if self.cache is None else self.cache / f"{self._fingerprint}.safetensors"
-        if file is not None and file.is_file():
-            return read_ranking(file)
+        return self._kept("base", self._train_base)
+
+    def _train_base(self) -> TrainedRanking:
         sampler = self._sampler(self.pool, _BASE)
         first = self.model.initial(self.seed)
-        trained = train_ranking(self.model, first, sampler, self.recall, progress=self.progress)
-        if file is not None:
-            write_ranking(file, trained)
-        return trained
+        return train_ranking(self.model, first, sampler, self.recall, progress=self.progress)
 
-    @property
-    def _fingerprint(self) -> str:
-        """SHA-256 of everything that decides the base model."""
-        about = [_RECIPE, self.name, self.seed, asdict(self.model.settings)]
+    def _kept(self, what: str, train: Callable[[], TrainedRanking]) -> TrainedRanking:
+        """Read a training from the cache, or do it and keep it there."""
+        if self.cache is None:
+            return train()
+        file = self.cache / f"{self._fingerprint(what)}.safetensors"
+        with file_lock(file.with_suffix(".lock")):
+            if not file.is_file():
+                write_ranking(file, train())
+        return read_ranking(file)
+
+    def _fingerprint(self, what: str) -> str:
+        """SHA-256 of everything that decides a training."""
+        about = [_RECIPE, what, self.name, self.seed, asdict(self.model.settings)]
         digest = hashlib.sha256(json.dumps(about).encode())
         for matrix in (self.train, self.validation):
             for part in () if matrix is None else (matrix.indptr, matrix.indices):
@@ -199,14 +206,19 @@ class RankingRun:
 
     def continued(self, pool: NegativePool, progress: Progress | None = None) -> TrainedRanking:
         """Go on from the base model's weights with some pool of negatives."""
-        return train_ranking(
-            self.model,
-            self.base.weights,
-            self._sampler(pool, _CONTINUED),
-            self.recall,
-            patience=self.options.continued_patience,
-            progress=progress,
-            watched=self.watched,
+        patience = self.options.continued_patience
+        watched = "" if self.watched is None else ", watched"
+        return self._kept(
+            f"continued, patience {patience}, pool {pool.fingerprint}{watched}",
+            lambda: train_ranking(
+                self.model,
+                self.base.weights,
+                self._sampler(pool, _CONTINUED),
+                self.recall,
+                patience=patience,
+                progress=progress,
+                watched=self.watched,
+            ),
         )
 
     def baseline(self) -> TrainedRanking:

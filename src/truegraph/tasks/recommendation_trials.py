@@ -104,7 +104,7 @@ class RecommendationTrial:
         Which of "train" and "validation" are no candidates in the lists. The paper masks training
         interactions only.
     cache : Path, optional
-        Folder in which trained base models are kept.
+        Folder in which trainings are kept, so that they need not be repeated.
     progress : Progress, optional
     watch_test : bool, default=False
         Record the test recall of every epoch of the continued trainings, for pictures.
