@@ -16,7 +16,14 @@ import pytest
 from truegraph.cli.app import run
 
 ROOT = Path(__file__).parent.parent
-PAGES = ["README.md", "docs/tutorial.md", "docs/guide.md", "docs/experiments.md", "docs/report.md"]
+PAGES = [
+    "README.md",
+    "docs/tutorial.md",
+    "docs/guide.md",
+    "docs/experiments.md",
+    "docs/report.md",
+    "docs/posterior.md",
+]
 EXAMPLES = {
     "learn_graph.py": r"scope='global', converged=True\).*9\d\.\d% of the edges join images",
     "cluster_digits.py": r"learned: adjusted Rand index 0\.[6-9]",

@@ -129,7 +129,9 @@ def check_folder(out: Path, document: dict) -> None:
     for picture in ("reliability.png", "adjacency.png"):
         assert (out / picture).read_bytes().startswith(b"\x89PNG")
     page = (out / "report.html").read_text()
-    assert page.count("<svg ") == 4  # a reliability diagram per model, two graphs
+    assert "How certain the learned graph is" in page
+    assert "Edges of node" in page
+    assert page.count("<svg ") == 5  # a reliability diagram per model, two graphs, certainty
     assert 'href="results.json"' in page
     table = pd.read_csv(out / "predictions.csv", keep_default_na=False)
     assert len(table) == 2 * 2708

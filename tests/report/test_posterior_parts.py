@@ -61,7 +61,7 @@ def test_parts_of_a_page(posterior: GraphPosterior) -> None:
     picture, *tables = posterior_parts(posterior, nodes=[0, 3])
     assert isinstance(picture, Picture)
     assert "not calibrated" in picture.caption
-    assert [table.heading for table in tables] == ["Edges of 0", "Edges of 3"]
+    assert [table.heading for table in tables] == ["Edges of node 0", "Edges of node 3"]
     assert picture.panels[0].svg("p").startswith("<svg")
 
 

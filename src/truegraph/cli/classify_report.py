@@ -13,6 +13,7 @@ from truegraph.evaluation import ReliabilityCurve, reliability_curve
 from truegraph.experiments.layout import Table, markdown
 from truegraph.report.page import Facts, Files, Notes, Page, Panel, Part, Picture
 from truegraph.report.plots import adjacency, reliability, save_figure, side_by_side
+from truegraph.report.posterior_parts import posterior_parts
 from truegraph.report.predictions import class_labels, prediction_table
 from truegraph.report.trials import table
 
@@ -66,6 +67,7 @@ def _page(
         Table("Metrics on the test nodes", _CAPTION, table(trials.scores)),
         Table("Accuracy, trial by trial", "In per cent.", _accuracies(document)),
         *pictures,
+        *_certainty(trials),
         Facts("How this was made", _facts(document)),
     ]
     if document["notes"]:
@@ -76,6 +78,14 @@ def _page(
         summary=headline(document),
         parts=parts,
     )
+
+
+def _certainty(trials: Trials) -> list[Part]:
+    """Return how certain the first learned graph is, and the edges of its first test node."""
+    learned = next((found.graphs[0] for found in trials.results if found.graphs), None)
+    if learned is None:
+        return []
+    return list(posterior_parts(learned.posterior(), [int(trials.splits[0].test[0])]))
 
 
 def _accuracies(document: dict[str, Any]) -> list[list[str]]:

@@ -60,7 +60,7 @@ def posterior_parts(
     names = range(posterior.graph.n_nodes) if node_names is None else node_names
     for node in nodes:
         yield Table(
-            heading=f"Edges of {names[node]}",
+            heading=f"Edges of node {names[node]}",
             caption="The candidate pairs most likely to have an edge, and those with a "
             f"probability nearest to one half ({given(posterior)}).",
             rows=edge_certainty(posterior, node, node_names, count=count),

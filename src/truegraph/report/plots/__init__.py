@@ -10,6 +10,7 @@ from truegraph.report.plots.calibration import reliability, reliability_lines
 from truegraph.report.plots.comparisons import accuracy_by_labels, paired_differences
 from truegraph.report.plots.corrections import correction_boxplots, correction_counts
 from truegraph.report.plots.matrices import adjacency, side_by_side
+from truegraph.report.plots.posterior import inclusion_histogram
 from truegraph.report.plots.style import save_figure
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "adjacency",
     "correction_boxplots",
     "correction_counts",
+    "inclusion_histogram",
     "paired_differences",
     "reliability",
     "reliability_lines",
