@@ -122,5 +122,5 @@ def test_impossible_settings_are_refused_by_name(name: str, changes: dict) -> No
 
 
 def test_a_share_of_one_cannot_be_dropped() -> None:
-    with pytest.raises(InputError, match="dropout is 1.0"):
+    with pytest.raises(InputError, match=r"dropout is 1\.0"):
         find_classifier("gcn").settings_type(dropout=1.0)
