@@ -20,7 +20,7 @@ from truegraph.nn.optimiser import Weights
 from truegraph.nn.propagation import symmetric_normalised
 from truegraph.nn.ranking_model import RankingModel, RankingSettings, initial_embeddings
 from truegraph.nn.sparse import FixedSparse, multiply
-from truegraph.nn.triples import Triples
+from truegraph.nn.triples import Sampling, Triples
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,7 @@ class LightGCN(RankingModel):
 
     name: ClassVar[str] = "lightgcn"
     settings_type: ClassVar[type[RankingSettings]] = LightGCNSettings
+    sampling: ClassVar[Sampling] = "users"
     settings: LightGCNSettings
 
     def __init__(self, settings: LightGCNSettings, train: csr_array) -> None:
