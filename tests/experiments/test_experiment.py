@@ -162,3 +162,10 @@ def test_the_paper_is_built_in() -> None:
     assert gat["pubmed"] == {"output_heads": 8, "learning_rate": 0.01, "weight_decay": 0.001}
     assert not any(c.model == "dfnet-att" and c.dataset == "pubmed" for c in table1.cells())
     assert found["figure2"].keep == ("graph",)
+
+
+def test_a_part_can_be_written_and_read_again() -> None:
+    part = find_experiment("table1").select(datasets=["cora"], trials=3)
+    again = Experiment.from_dict(part.to_dict())
+    assert again.cells() == part.cells()
+    assert again.trials == 3

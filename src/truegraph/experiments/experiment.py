@@ -68,6 +68,14 @@ class ModelEntry:
         """Return the settings for a data set."""
         return self.settings | dict((self.on or {}).get(dataset, {}))
 
+    def restricted(self, datasets: Sequence[str]) -> ModelEntry | None:
+        """Return the entry without other data sets, or None if it is run on none of these."""
+        on = {name: settings for name, settings in (self.on or {}).items() if name in datasets}
+        if self.datasets is None:
+            return replace(self, on=on)
+        left = tuple(name for name in self.datasets if name in datasets)
+        return replace(self, datasets=left, on=on) if left else None
+
     def to_dict(self) -> dict[str, Any]:
         """Return the entry as it stands in a file."""
         entry: dict[str, Any] = {"name": self.name, "label": self.label, **self.settings}
@@ -213,19 +221,22 @@ class Experiment:
         for name, values in conditions.items():
             if values is not None:
                 chosen[name] = self._part(name, values)
-        part = replace(
+        places = _some("datasets", datasets, self.datasets, self.name)
+        wanted = self._models(models)
+        left = [entry.restricted(places) for entry in wanted]
+        entries = tuple(entry for entry in left if entry is not None)
+        if not entries:
+            raise InputError(
+                f"nothing is left of experiment {self.name!r}: it runs none of the models "
+                f"{', '.join(entry.label for entry in wanted)} on {', '.join(places)}."
+            )
+        return replace(
             self,
-            datasets=_some("datasets", datasets, self.datasets, self.name),
-            models=self._models(models),
+            datasets=places,
+            models=entries,
             conditions=chosen,
             trials=self.trials if trials is None else check_number("trials", trials, 1),
         )
-        if not part.cells():
-            raise InputError(
-                f"nothing is left of experiment {self.name!r}: it runs none of the models "
-                f"{', '.join(entry.label for entry in part.models)} on {', '.join(part.datasets)}."
-            )
-        return part
 
     def _part(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         if name not in self.conditions:
