@@ -59,10 +59,12 @@ class NegativePool:
         self.sizes = self.shape[1] - np.diff(pairs.indptr).astype(np.int64)
         self._popularity = popularity
         self._indptr = pairs.indptr.astype(np.int64)
-        self._excluded = pairs.indices.astype(np.int64)
+        self._excluded = pairs.indices.astype(np.int32)
         weights = _whole_weights(popularity, self.shape[1])
         self._before = np.concatenate([[0], np.cumsum(weights)]).astype(np.int64)
-        self._allowed = np.empty(len(self._excluded), dtype=np.int64)
+        # Memory is what a draw waits for, so it is kept small.
+        smallest = np.int32 if self._before[-1] < 2**31 else np.int64
+        self._allowed = np.empty(len(self._excluded), dtype=smallest)
         self._totals = np.empty(self.shape[0], dtype=np.int64)
         _allowed_before(
             self._indptr, self._excluded, weights, self._before, self._allowed, self._totals
@@ -177,13 +179,15 @@ def _draw(
         for column in range(items.shape[1]):
             # the product may round up to the total itself
             place = min(np.int64(places[row, column] * total), total - 1)
-            low, high = start, stop  # how many excluded items lie at or before the place
-            while low < high:
-                middle = (low + high) // 2
-                if allowed[middle] <= place:
-                    low = middle + 1
-                else:
-                    high = middle
+            # How many excluded items lie at or before the place: a binary search without
+            # branches, for no processor could predict them.
+            low, rest = start, stop - start
+            while rest > 1:
+                half = rest >> 1
+                low += half * (allowed[low + half - 1] <= place)
+                rest -= half
+            if rest == 1:
+                low += allowed[low] <= place
             if is_uniform:
                 items[row, column] = place + low - start
                 continue
