@@ -11,6 +11,7 @@ from truegraph.report.model_parts import model_parts
 from truegraph.report.node_parts import node_parts
 from truegraph.report.page import Page, Part
 from truegraph.report.provenance import failures, provenance_parts
+from truegraph.report.recommendation_parts import recommendation_parts
 from truegraph.report.runs import Run
 
 
@@ -40,6 +41,7 @@ def _parts(run: Run) -> Iterator[Part]:
     yield from failures(run)
     yield from model_parts(run)
     yield from node_parts(run)
+    yield from recommendation_parts(run)
     yield from provenance_parts(run)
 
 
