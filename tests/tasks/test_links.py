@@ -301,3 +301,16 @@ def test_predictors_can_be_cloned():
     for kind in (LinkPredictor, BayesianLinkPredictor):
         predictor = kind("gae", options=QUICK, random_state=3)
         assert clone(predictor).get_params() == predictor.get_params()
+
+
+def test_slack_is_the_weight_of_edges_and_ranks_the_other_pairs(planted, split, tmp_path):
+    predictor = fit(BayesianLinkPredictor, "vgae", planted, split)
+    learned = predictor.learned_graph_.to_pandas()
+    edges = learned[["source", "target"]].to_numpy()
+    np.testing.assert_allclose(predictor.slack(edges), learned["weight"], rtol=1e-4, atol=1e-6)
+    links, non_links = (predictor.slack(p) for p in (split.test_links, split.test_non_links))
+    assert (np.concatenate([links, non_links]) < 0.0).any()
+    assert link_auc(links, non_links) > 0.6
+    predictor.save(tmp_path)
+    again = BayesianLinkPredictor.load(tmp_path)
+    np.testing.assert_array_equal(again.slack(split.test_links), links)

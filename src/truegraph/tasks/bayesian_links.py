@@ -61,12 +61,15 @@ class BayesianLinks:
     ----------
     vectors : LinkVectors
         Of the second training.
+    points : ndarray of shape (N, d)
+        Whose distances the learned graph comes from.
     learned : LearnedGraph
     combined : csr_array of float64, shape (N, N)
     filling : Filling
     """
 
     vectors: LinkVectors
+    points: NDArray[Any]
     learned: LearnedGraph
     combined: csr_array
     filling: Filling
@@ -111,7 +114,7 @@ def train_bayesian(
     run.note(f"unobserved are {choices.unobserved}, the target is {choices.target}: {filling}")
     with run.stage(f"{model.kind.name} on the combined graph"):
         vectors = train_on_combined(model, choices, problem, combined, seed, run, samples)
-    return BayesianLinks(vectors, learned, combined, filling)
+    return BayesianLinks(vectors, embedding, learned, combined, filling)
 
 
 def _embedding(

@@ -48,6 +48,7 @@ class LinkEstimator(BaseEstimator):
     progress: bool
 
     learned_graph_: LearnedGraph | None
+    points_: NDArray[Any] | None
     combined_graph_: csr_array
     filling_: Filling | None
     _prepared: LinkSearch | None = None

@@ -48,6 +48,8 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     arrays: dict[str, NDArray[Any]] = {name: getattr(found, name) for name in _VECTORS}
     arrays |= csr_to_arrays(estimator._known, "known")
     arrays |= csr_to_arrays(estimator.combined_graph_, "combined")
+    if estimator.points_ is not None:
+        arrays["points"] = estimator.points_
     params = _plain_params(estimator, arrays)
     write_npz(place / _ARRAYS, arrays)
     files = [_ARRAYS]
@@ -143,7 +145,7 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
         params["embedding"] = arrays["given_embedding"]
     estimator = kind(**params)
     estimator._vectors = LinkVectors(*(arrays[name] for name in _VECTORS))
-    estimator.embedding_ = arrays["embedding"]
+    estimator.embedding_, estimator.points_ = arrays["embedding"], arrays.get("points")
     estimator._known = csr_from_arrays(arrays, "known")
     estimator.combined_graph_ = csr_from_arrays(arrays, "combined")
     estimator.calibration_ = Calibration(**document["calibration"])

@@ -14,9 +14,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from truegraph.data.storage import PathLike
+from truegraph.learning.distances import EmbeddingDistance
 from truegraph.nn.embedding_cache import write_embedding
 from truegraph.tasks.bayesian_links import BayesianChoices, train_bayesian
 from truegraph.tasks.link_estimator import LinkEstimator
@@ -28,9 +32,6 @@ from truegraph.tasks.link_training import (
     train_links,
 )
 from truegraph.tasks.methods import Run
-
-if TYPE_CHECKING:
-    pass
 
 
 class LinkPredictor(LinkEstimator):
@@ -107,7 +108,7 @@ class LinkPredictor(LinkEstimator):
         file = cached_file(model, problem, seed, run)
         if file is not None and not file.exists():
             write_embedding(file, found.embedding)
-        self.learned_graph_, self.filling_ = None, None
+        self.learned_graph_, self.points_, self.filling_ = None, None, None
         self.combined_graph_ = problem.graph
         return found
 
@@ -149,6 +150,9 @@ class BayesianLinkPredictor(LinkEstimator):
     embedding_ : ndarray of float32, shape (N, d)
         Posterior mean of the second training.
     learned_graph_ : LearnedGraph
+    points_ : ndarray of shape (N, d)
+        The points whose distances the learned graph comes from: the base model's embedding, or
+        the one that was given.
     combined_graph_ : csr_array of shape (N, N)
         The observed links with weight 1, and learned weights below.
     filling_ : Filling
@@ -218,5 +222,19 @@ class BayesianLinkPredictor(LinkEstimator):
         )
         found = train_bayesian(model, choices, problem, seed, run, samples=self.samples)
         self.learned_graph_, self.filling_ = found.learned, found.filling
-        self.combined_graph_ = found.combined
+        self.combined_graph_, self.points_ = found.combined, found.points
         return found.vectors
+
+    def slack(self, pairs: Any) -> NDArray[np.float64]:
+        """Return how far pairs are from having no edge in the learned graph, (n,).
+
+        A score of links beside `decision_function`: the weight of a learned edge, and a negative
+        number for other pairs, the smaller the farther they are from having one.
+
+        Parameters
+        ----------
+        pairs : array-like of int, shape (n, 2)
+        """
+        wanted = self._checked(pairs)
+        assert self.learned_graph_ is not None and self.points_ is not None
+        return self.learned_graph_.slack(wanted, EmbeddingDistance(self.points_))
