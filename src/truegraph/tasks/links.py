@@ -236,5 +236,6 @@ class BayesianLinkPredictor(LinkEstimator):
         pairs : array-like of int, shape (n, 2)
         """
         wanted = self._checked(pairs)
-        assert self.learned_graph_ is not None and self.points_ is not None
+        assert self.learned_graph_ is not None
+        assert self.points_ is not None
         return self.learned_graph_.slack(wanted, EmbeddingDistance(self.points_))
