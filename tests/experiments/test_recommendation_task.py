@@ -109,6 +109,7 @@ def test_the_papers_experiments_are_built_in() -> None:
         assert experiment.task == "recommendation"
         assert "stand-in" in experiment.title
         assert Experiment.from_dict(experiment.to_dict()) == experiment
+    assert known["recommendation_tuned"].datasets == ("ml100k",)
     table = known["recommendation"]
     for chosen in table.cells():
         if chosen.model in ("ngcf", "bngcf", "mgccf", "bmgccf"):

@@ -137,7 +137,7 @@ class MGCCF(RankingModel):
     ) -> torch.Tensor:
         if self.is_sum:
             mean = torch.tanh(mean @ weights[f"neighbours_{layer}_{side}"])
-        return torch.tanh(torch.cat([own, mean], dim=1) @ weights[f"join_{layer}_{side}"])
+        return torch.tanh(_joined(own, mean, weights[f"join_{layer}_{side}"]))
 
     def _fused(
         self,
@@ -150,7 +150,7 @@ class MGCCF(RankingModel):
         if self.is_sum:
             skip = torch.tanh(own @ weights[f"skip_{side}"])
             return deep + torch.tanh(around @ weights[f"similar_{side}"]) + skip
-        encoded = torch.tanh(torch.cat([own, around], dim=1) @ weights[f"similar_{side}"])
+        encoded = torch.tanh(_joined(own, around, weights[f"similar_{side}"]))
         return torch.cat([torch.tanh(deep), torch.tanh(encoded), own], dim=1)
 
     def fold_in(self, weights: Weights, history: csr_array) -> torch.Tensor:
@@ -168,6 +168,12 @@ class MGCCF(RankingModel):
         weighed = similar if self.is_sum else mean_of(similar)
         around = torch.from_numpy((weighed @ users).astype(np.float32))
         return self._fused(weights, "user", state, around, start).detach()
+
+
+def _joined(first: torch.Tensor, second: torch.Tensor, matrix: torch.Tensor) -> torch.Tensor:
+    """Return [first ; second] @ matrix without joining them in memory."""
+    width = first.shape[1]
+    return torch.addmm(first @ matrix[:width], second, matrix[width:])
 
 
 def most_similar(rows: csr_array, among: csr_array, count: int, leave_out_self: bool) -> csr_array:

@@ -9,6 +9,9 @@ A node's vector joins its embedding with every layer's output scaled to unit len
 the form with a published match of the original figures: P = D^-1 (A + I) in both terms, the sum
 inside the activation, layers that pass on their output before it is scaled. The settings
 ``operator``, ``activation`` and ``pass_on`` give the paper's and other published forms.
+
+The learning rate decides more than the form: on ML100K 0.01, the default of the authors' program,
+ends at the recall that is printed for NGCF elsewhere, 0.001 three points above it.
 """
 
 from __future__ import annotations
@@ -61,7 +64,7 @@ class NGCFSettings(RankingSettings):
         What the next layer gets; "scaled" is RecBole's.
     """
 
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     penalty: float = 1e-5
     layers: int = 3
     message_dropout: float = 0.1
