@@ -181,15 +181,15 @@ def test_bad_input(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cas
 @pytest.mark.parametrize(
     "case", ["nan", "text in csv", "degree", "pickle", "asymmetric", "no candidate", "missing"]
 )
-def test_bad_input_takes_less_than_a_second(process, tmp_path: Path, case: str) -> None:
+def test_bad_input_takes_about_a_second(process, tmp_path: Path, case: str) -> None:
     name, write, options, message = CASES[case]
     if write is not None:
         write(tmp_path / name)
-    # Processor time, which other work on the machine does not lengthen.
+    # Processor time, which other work on the machine lengthens less than the clock's.
     runs = [process("learn", tmp_path / name, *options) for _ in range(3)]
     assert {done.code for done in runs} == {2}
     assert message.removeprefix("Error: p.npy") in runs[0].err
-    assert min(done.cpu_seconds for done in runs) < 1.0
+    assert min(done.cpu_seconds for done in runs) < 1.5
 
 
 def test_unknown_names(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
