@@ -7,6 +7,7 @@ import pytest
 import torch
 from scipy.sparse import csr_array
 
+from truegraph.errors import InputError
 from truegraph.nn.mgccf import MGCCF, MGCCFSettings, most_similar
 from truegraph.nn.noise import Noise
 
@@ -81,6 +82,33 @@ def test_similarity_is_the_cosine_and_ties_go_to_the_first() -> None:
     assert most_similar(twins, twins, 1, leave_out_self=True).indices.tolist() == [1, 0, 0, 0]
     new = csr_array(np.array([[0, 0, 1, 1, 0]]))
     assert most_similar(new, TRAIN, 1, leave_out_self=False).indices.tolist() == [2]
+
+
+def test_sampled_neighbours_have_the_mean_of_all_in_the_long_run() -> None:
+    model = made(samples=[15, 10], neighbour_dropout=0.0)
+    assert model.settings.samples == (15, 10)
+    state = model.initial(0)["embeddings"]
+    noises = [Noise(np.array([3], dtype=np.uint64), step) for step in range(3000)]
+    total = sum(model._mean_of_neighbours(state, noise, 0) for noise in noises)
+    assert torch.allclose(total / 3000, model.observed(state), atol=0.01)
+    first, again = (model._mean_of_neighbours(state, noises[0], 0) for _ in range(2))
+    assert torch.equal(first, again)
+    assert not torch.equal(first, model._mean_of_neighbours(state, noises[1], 0))
+    assert torch.equal(model._mean_of_neighbours(state, None, 0), model.observed(state))
+
+
+def test_gradient_of_sampled_means_is_that_of_finite_differences() -> None:
+    model = made(samples=(4, 4))
+    dense = torch.randn(9, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    key = np.array([5, 6], dtype=np.uint32)
+    assert torch.autograd.gradcheck(
+        lambda values: model.drawn(values, 4, key), dense.requires_grad_()
+    )
+
+
+def test_impossible_samples() -> None:
+    with pytest.raises(InputError, match=r"samples=\(3,\) must be one number"):
+        MGCCFSettings(samples=(3,))
 
 
 def test_dropout_is_on_in_training_only() -> None:

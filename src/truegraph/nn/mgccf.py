@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from scipy.sparse import block_diag, csr_array, diags_array
 
+from truegraph.errors import InputError
 from truegraph.nn.noise import Noise
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.propagation import Propagation, bipartite_adjacency, mean_of
@@ -36,9 +37,11 @@ from truegraph.nn.ranking_model import (
     glorot,
     initial_embeddings,
 )
+from truegraph.nn.sampled_means import SampledMeans
 
 _SIDES = ("user", "item")
 _BLOCK = 1024
+_SAMPLING = 100  # layers' numbers for the draws of neighbours
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class MGCCFSettings(RankingSettings):
         Rate of dropout on the mean of the neighbours.
     fusion : {"sum", "concat"}
         The paper's form, or that of the authors' later code.
+    samples : sequence of int, or None
+        Neighbours drawn with replacement in each layer during training, for example (15, 10);
+        None: all of them. Vectors are always made with all.
     """
 
     penalty: float = 2e-2
@@ -63,11 +69,19 @@ class MGCCFSettings(RankingSettings):
     neighbours: int = 10
     neighbour_dropout: float = 0.1
     fusion: Literal["sum", "concat"] = "sum"
+    samples: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_rate("neighbour_dropout", self.neighbour_dropout)
         check_choice("fusion", self.fusion, ("sum", "concat"))
+        if self.samples is not None:
+            object.__setattr__(self, "samples", tuple(self.samples))  # lists come from files
+            if len(self.samples) != self.layers or min(self.samples) < 1:
+                raise InputError(
+                    f"samples={self.samples!r} must be one number >= 1 for each of {self.layers} "
+                    "layers, or None."
+                )
 
 
 class MGCCF(RankingModel):
@@ -80,7 +94,9 @@ class MGCCF(RankingModel):
     def __init__(self, settings: MGCCFSettings, train: csr_array) -> None:
         super().__init__(settings, train)
         self.is_sum = settings.fusion == "sum"
-        self.observed = Propagation(mean_of(bipartite_adjacency(train)))
+        adjacency = bipartite_adjacency(train)
+        self.observed = Propagation(mean_of(adjacency))
+        self.drawn = SampledMeans(adjacency)
         tables = (train, csr_array(train.T))
         similar = [most_similar(table, table, settings.neighbours, True) for table in tables]
         joined = csr_array(block_diag(similar, format="csr"))
@@ -119,7 +135,8 @@ class MGCCF(RankingModel):
         state = weights["embeddings"]
         yield state
         for layer in range(self.settings.layers):
-            mean = drop(self.observed(state), noise, self.settings.neighbour_dropout, layer)
+            mean = self._mean_of_neighbours(state, noise, layer)
+            mean = drop(mean, noise, self.settings.neighbour_dropout, layer)
             own = self._sides(state if self.is_sum else weights["embeddings"])
             state = torch.cat(
                 [
@@ -128,6 +145,14 @@ class MGCCF(RankingModel):
                 ]
             )
             yield state
+
+    def _mean_of_neighbours(
+        self, state: torch.Tensor, noise: Noise | None, layer: int
+    ) -> torch.Tensor:
+        if noise is None or self.settings.samples is None:
+            return self.observed(state)
+        key = noise.keys(_SAMPLING + layer)[0]
+        return self.drawn(state, self.settings.samples[layer], key)
 
     def _sides(self, nodes: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         return nodes[: self.n_users], nodes[self.n_users :]
