@@ -171,7 +171,10 @@ def run_growth(nodes: int) -> dict[str, float]:
     _, cost = timed(
         lambda: train_autoencoder(model, random_state=0, epochs=epochs, learning_rate=0.01)
     )
-    return cost | {"seconds_per_epoch": cost["seconds"] / epochs}
+    return cost | {
+        "seconds_per_epoch": cost["seconds"] / epochs,
+        "processor_seconds_per_epoch": cost["processor_seconds"] / epochs,
+    }
 
 
 RUNS: dict[str, Callable[..., dict[str, float]]] = {
@@ -242,12 +245,13 @@ def growth(options: argparse.Namespace) -> dict[str, Any]:
 
 def print_growth(found: dict[str, Any]) -> None:
     print("One epoch of VGAE, exact over all pairs\n")
-    print("| nodes | seconds per epoch | ns per pair | peak MB |")
-    print("|---|---|---|---|")
+    print("| nodes | seconds per epoch | processor seconds | ns per pair | peak MB |")
+    print("|---|---|---|---|---|")
     for nodes, run in found.items():
-        pair = 2e9 * run["seconds_per_epoch"] / int(nodes) ** 2
+        processor = run["processor_seconds_per_epoch"]
+        pair = 2e9 * processor / int(nodes) ** 2
         print(
-            f"| {int(nodes):,} | {run['seconds_per_epoch']:.4f} | {pair:.2f} | "
+            f"| {int(nodes):,} | {run['seconds_per_epoch']:.4f} | {processor:.4f} | {pair:.2f} | "
             f"{run['peak_megabytes']:.0f} |"
         )
 

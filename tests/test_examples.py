@@ -23,6 +23,8 @@ PAGES = [
     "docs/experiments.md",
     "docs/report.md",
     "docs/posterior.md",
+    "docs/recommendation.md",
+    "docs/links.md",
 ]
 EXAMPLES = {
     "learn_graph.py": r"scope='global', converged=True\).*9\d\.\d% of the edges join images",
