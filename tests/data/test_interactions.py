@@ -52,6 +52,15 @@ def test_missing_ids_are_refused_with_their_place(missing: object) -> None:
         Interactions.from_arrays(["a", missing], [1, 2])
 
 
+def test_missing_ids_in_arrays_too() -> None:
+    with pytest.raises(InputError, match=r"items: entry 1 is '', a missing id"):
+        Interactions.from_arrays(np.array([1, 2]), np.array(["a", ""]))
+    with pytest.raises(InputError, match=r"users: entry 0 is nan, a missing id"):
+        Interactions.from_arrays(np.array([np.nan, 2.0]), [1, 2])
+    with pytest.raises(InputError, match=r"shape \(1, 2\)"):
+        Interactions.from_arrays(np.array([[1, 2]]), [1, 2])
+
+
 def test_unhashable_ids_and_uneven_columns_are_refused() -> None:
     with pytest.raises(InputError, match=r"hashable"):
         Interactions.from_arrays([["a"]], [1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,20 +31,28 @@ def number_ids(
     unique : tuple of hashable
         The id of each number.
     """
-    plain = ids.tolist() if isinstance(ids, np.ndarray) else [_plain(value) for value in ids]
     if isinstance(ids, np.ndarray) and ids.ndim != 1:
         raise InputError(f"{name} has shape {ids.shape}; give a list of ids.")
+    if isinstance(ids, np.ndarray) and ids.dtype.kind in "iuU":  # as below, but much faster
+        different, numbers = np.unique(ids, return_inverse=True)
+        _check_present(different.tolist(), name, lambda value: ids.tolist().index(value))
+        return numbers.astype(np.int64), tuple(different.tolist())
+    plain = [_plain(value) for value in ids]
     try:
         unique = dict.fromkeys(plain)
     except TypeError as error:
         raise InputError(f"{name} must be hashable ids: {error}.") from error
-    for value in unique:
-        if value is None or value == "" or value != value:  # NaN is not equal to itself
-            raise InputError(
-                f"{name}: entry {plain.index(value)} is {value!r}, a missing id. Remove the row."
-            )
+    _check_present(unique, name, plain.index)
     number = {value: place for place, value in enumerate(_ordered(unique))}
     return np.array([number[value] for value in plain], dtype=np.int64), tuple(number)
+
+
+def _check_present(values: Iterable[Any], name: str, place_of: Callable[[Any], int]) -> None:
+    for value in values:
+        if value is None or value == "" or value != value:  # NaN is not equal to itself
+            raise InputError(
+                f"{name}: entry {place_of(value)} is {value!r}, a missing id. Remove the row."
+            )
 
 
 def _plain(value: Any) -> Any:
