@@ -8,6 +8,9 @@ from contextlib import contextmanager
 import numba
 
 from truegraph.errors import InputError
+from truegraph.learning.compile_cache import share_cache
+
+share_cache()
 
 
 @contextmanager
