@@ -18,7 +18,9 @@ import numpy as np
 from numba import njit
 
 _DROP = 1e-6  # entries with a_ij^2 below this share of a_ii a_jj are left out of the factor
-_compiled = njit(cache=True, nogil=True)
+# Not cached: machine code that two processes had compiled and kept at the same time crashed when a
+# third one read it. These few functions compile in seconds, and only stiff problems need them.
+_compiled = njit(nogil=True)
 
 
 @_compiled
