@@ -75,8 +75,8 @@ def test_what_is_kept_on_request(tmp_path: Path) -> None:
     asked = context(tmp_path, "curve", "users")
     (found,) = task.run(cell("bpr-mf"), [0], asked)
     curve = found.details["training"]["curve"]
-    assert curve["epoch"] == [1, 2, 3, 4, 5, 6]
-    assert len(curve["test_recall"]) == len(curve["validation_recall"]) == 6
+    assert curve["epoch"] == [0, 1, 2, 3, 4, 5, 6]
+    assert len(curve["test_recall"]) == len(curve["validation_recall"]) == 7
     assert found.metrics == silent.metrics
     arrays = asked.artefacts[found.details["users_file"]]
     assert arrays["recall@20"].mean() == pytest.approx(found.metrics["recall@20"])

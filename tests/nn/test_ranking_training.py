@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,24 @@ def test_patience_ends_training() -> None:
     assert len(found.losses) < 500
     rare = trained("bpr-mf", learning_rate=0.05, epochs=20, evaluate_every=4)
     assert np.isfinite(rare.recalls).nonzero()[0].tolist() == [3, 7, 11, 15, 19]
+
+
+def test_the_start_is_kept_only_if_it_may_be() -> None:
+    settings = recommender_settings("bpr-mf", {"width": 16, "epochs": 5, "batch": 512})
+    settings = replace(settings, learning_rate=1.0)  # ruins what was learned
+    model = RANKING_MODELS["bpr-mf"](settings, SPLIT.train)
+    good = trained("bpr-mf", learning_rate=0.01, epochs=20)
+    pool = negative_pool(SPLIT.train, "uniform")
+    sampler = TripleSampler(SPLIT.train, pool, batch=512, negatives=1, by="users", seed=0)
+    recall = HeldOutRecall(SPLIT.train, SPLIT.validation)
+    kept = train_ranking(model, good.weights, sampler, recall, may_keep_start=True)
+    assert same(kept, good)
+    assert kept.best_epoch == -1
+    assert kept.best_recall == kept.start[0] == good.best_recall
+    lost = train_ranking(model, good.weights, sampler, recall)
+    assert lost.best_epoch >= 0
+    assert lost.best_recall < good.best_recall
+    assert np.isnan(lost.start).all()
 
 
 def test_without_validation_the_last_epoch_counts() -> None:

@@ -48,7 +48,7 @@ def test_tables_and_curves(run: Run) -> None:
     assert "MF: 4 epochs" in picture.panels[0].alternative
     lines = picture.panels[0].figure.axes[0].get_lines()
     assert [line.get_label() for line in lines[::2]] == ["MF", "BMF"]
-    assert lines[0].get_xdata().tolist() == [1, 2, 3, 4]
+    assert lines[0].get_xdata().tolist() == [0, 1, 2, 3, 4]
 
 
 def test_the_whole_page_holds_them(run: Run, tmp_path: Path) -> None:

@@ -196,11 +196,13 @@ def _training_facts(trained: TrainedRanking, with_curve: bool) -> dict[str, Any]
     }
     if with_curve:
         seen = np.flatnonzero(np.isfinite(trained.recalls))
-        facts["curve"] = {
-            "epoch": (seen + 1).tolist(),
+        curves = np.column_stack([trained.recalls[seen], trained.watched[seen]])
+        validation, test = np.vstack([trained.start, curves]).round(6).T.tolist()
+        facts["curve"] = {  # epoch 0 is the base model
+            "epoch": [0, *(seen + 1).tolist()],
             "loss": trained.losses[seen].round(6).tolist(),
-            "validation_recall": trained.recalls[seen].round(6).tolist(),
-            "test_recall": trained.watched[seen].round(6).tolist(),
+            "validation_recall": validation,
+            "test_recall": test,
         }
     return facts
 

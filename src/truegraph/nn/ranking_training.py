@@ -41,13 +41,16 @@ class TrainedRanking:
     weights : dict of Tensor
         Those of the best epoch; without validation of the last one.
     best_epoch : int
-        Counted from 0.
+        Counted from 0; -1 when no epoch was better than the weights it started from.
     best_recall : float
         Validation recall of the best epoch; NaN without validation.
     losses, recalls : ndarray of float64, shape (epochs,)
         Mean loss and validation recall of every epoch; NaN where it was not looked at.
     watched : ndarray of float64, shape (epochs,)
         A second recall that was recorded and not used; NaN where there was none.
+    start : tuple of two floats
+        Validation recall and watched recall of the weights it started from; NaN unless these
+        could be kept.
     """
 
     weights: Weights
@@ -56,6 +59,7 @@ class TrainedRanking:
     losses: NDArray[np.float64]
     recalls: NDArray[np.float64]
     watched: NDArray[np.float64]
+    start: tuple[float, float] = (np.nan, np.nan)
 
 
 def train_ranking(
@@ -67,6 +71,7 @@ def train_ranking(
     patience: int | None = None,
     progress: Progress | None = None,
     watched: HeldOutRecall | None = None,
+    may_keep_start: bool = False,
 ) -> TrainedRanking:
     """Train until validation recall has not risen for `patience` epochs.
 
@@ -85,6 +90,9 @@ def train_ranking(
         Told after each epoch.
     watched : HeldOutRecall, optional
         Recorded for pictures, never used.
+    may_keep_start : bool, default=False
+        Whether the weights handed in are kept if no epoch is better: right for weights that were
+        trained before.
 
     Returns
     -------
@@ -93,15 +101,16 @@ def train_ranking(
     patience = model.settings.patience if patience is None else patience
     with one_torch_thread():
         run = _Run(model, weights, sampler)
+        looks = (recall, watched)
         record = _Record()
+        if may_keep_start and recall is not None:
+            record.begin(run.weights(), *_look(looks, run.vectors(), model.n_users))
         for epoch in range(model.settings.epochs):
             loss = run.epoch(epoch)
             is_due = (epoch + 1) % model.settings.evaluate_every == 0
             found = [np.nan, np.nan]
             if is_due and (recall is not None or watched is not None):
-                vectors = run.vectors()
-                looks = (recall, watched)
-                found = [np.nan if r is None else r(vectors, model.n_users) for r in looks]
+                found = _look(looks, run.vectors(), model.n_users)
             if record.add(loss, *found):
                 record.weights = run.weights()
             if progress is not None:
@@ -113,13 +122,25 @@ def train_ranking(
         return record.finished()
 
 
+def _look(
+    looks: tuple[HeldOutRecall | None, ...], vectors: torch.Tensor, n_users: int
+) -> list[float]:
+    return [np.nan if recall is None else recall(vectors, n_users) for recall in looks]
+
+
 class _Record:
     """Losses and recalls so far, and the best epoch's weights."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[float, float, float]] = []
         self.weights: Weights = {}
+        self.start = (np.nan, np.nan)
         self.best_epoch, self.best_recall = -1, -np.inf
+
+    def begin(self, weights: Weights, recall: float, watched: float) -> None:
+        """Take note of the weights to start from, the best so far."""
+        self.weights, self.best_recall = weights, recall
+        self.start = (recall, watched)
 
     def add(self, loss: float, recall: float, watched: float) -> bool:
         """Take note of an epoch; return whether it is the best so far."""
@@ -131,14 +152,16 @@ class _Record:
 
     @property
     def note(self) -> str:
-        if self.best_epoch < 0:
+        if not np.isfinite(self.best_recall):
             return ""
         return f"recall {self.best_recall:.4f} at epoch {self.best_epoch + 1}"
 
     def finished(self) -> TrainedRanking:
         losses, recalls, watched = np.array(self.rows).T
         best = self.best_recall if np.isfinite(self.best_recall) else np.nan
-        return TrainedRanking(self.weights, self.best_epoch, best, losses, recalls, watched)
+        return TrainedRanking(
+            self.weights, self.best_epoch, best, losses, recalls, watched, self.start
+        )
 
 
 class _Run:

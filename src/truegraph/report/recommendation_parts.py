@@ -27,8 +27,9 @@ def recommendation_parts(run: Run) -> Iterator[Part]:
     if panels:
         yield Picture(
             heading="Continued training",
-            caption="All models go on from the same base model; a dot marks the epoch that was "
-            "kept, the best on the validation interactions. Test recall was recorded and not used.",
+            caption="All models go on from the same base model, which is epoch 0. A dot marks the "
+            "epoch that was kept, the best on the validation interactions. Test recall was "
+            "recorded and not used.",
             panels=panels,
         )
 
@@ -107,7 +108,7 @@ def _curves(run: Run, records: Sequence[TrialRecord]) -> Iterator[Panel]:
                 curves, best=best, metric=metric, title=title, order=run.labels
             )
             told = "; ".join(
-                f"{label}: {len(values)} epochs, highest {np.max(values):.1f}, last "
+                f"{label}: {len(values) - 1} epochs, highest {np.max(values):.1f}, last "
                 f"{values[-1]:.1f}, kept epoch {best[label]}"
                 for label, (_, values) in curves.items()
             )

@@ -18,6 +18,7 @@ def write_ranking(path: PathLike, trained: TrainedRanking) -> None:
     arrays = {name: tensor.numpy() for name, tensor in trained.weights.items()}
     arrays |= {_MARK + name: getattr(trained, name) for name in _CURVES}
     arrays[_MARK + "best"] = np.array([trained.best_epoch, trained.best_recall])
+    arrays[_MARK + "start"] = np.array(trained.start)
     write_safetensors(path, arrays)
 
 
@@ -26,8 +27,15 @@ def read_ranking(path: PathLike) -> TrainedRanking:
     arrays = read_safetensors(path)
     try:
         epoch, recall = arrays.pop(_MARK + "best")
-        curves = [arrays.pop(_MARK + name) for name in _CURVES]
+        curves = {name: arrays.pop(_MARK + name) for name in _CURVES}
+        start = arrays.pop(_MARK + "start")
     except KeyError as error:
         raise InputError(f"{path}: not a trained recommender: {error} is missing.") from error
     weights = {name: torch.from_numpy(array) for name, array in arrays.items()}
-    return TrainedRanking(weights, int(epoch), float(recall), *curves)
+    return TrainedRanking(
+        weights,
+        int(epoch),
+        float(recall),
+        start=(float(start[0]), float(start[1])),
+        **curves,
+    )

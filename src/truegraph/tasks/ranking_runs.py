@@ -4,7 +4,8 @@ The paper's Algorithm 3 and its fair comparison. A base model is trained with pa
 weights training goes on with patience 100: with the original pool of negatives, which gives the
 baseline, and with the pool that the learned graph has shrunk, once for every fraction. All
 continuations begin with fresh moments of Adam and draw the same random numbers, so an empty set of
-removed pairs gives the baseline, bit for bit. The fraction with the best validation recall wins.
+removed pairs gives the baseline, bit for bit. Where no epoch is better than the base model on the
+validation interactions, the base model is kept. The fraction with the best validation recall wins.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ from truegraph.tasks.false_negatives import (
 from truegraph.tasks.ranking_files import read_ranking, write_ranking
 
 _BASE, _CONTINUED = 0, 1  # streams of random numbers
-_RECIPE = 1  # of the trainings; base models that were kept under another one are not read
+_RECIPE = 2  # of the trainings; base models that were kept under another one are not read
 
 
 @dataclass(frozen=True)
@@ -218,6 +219,7 @@ class RankingRun:
                 patience=patience,
                 progress=progress,
                 watched=self.watched,
+                may_keep_start=True,
             ),
         )
 

@@ -116,7 +116,7 @@ def _history_arrays(estimator: ServingRecommender) -> dict[str, NDArray[Any]]:
     trained: TrainedRanking | None = estimator.history_
     if trained is None:
         return {}
-    best = np.array([trained.best_epoch, trained.best_recall])
+    best = np.array([trained.best_epoch, trained.best_recall, *trained.start])
     curves = {name: getattr(trained, name) for name in ("losses", "recalls", "watched")}
     return curves | {"best": best}
 
@@ -230,9 +230,10 @@ def _scorer(
 def _history(arrays: dict[str, NDArray[Any]], scorer: Scorer) -> TrainedRanking | None:
     if "losses" not in arrays or not isinstance(scorer, VectorScorer):
         return None
-    epoch, recall = arrays["best"]
-    curves = [arrays[name] for name in ("losses", "recalls", "watched")]
-    return TrainedRanking(scorer.weights, int(epoch), float(recall), *curves)
+    epoch, recall, *start = (float(value) for value in arrays["best"])
+    curves = {name: arrays[name] for name in ("losses", "recalls", "watched")}
+    began = (start[0], start[1])
+    return TrainedRanking(scorer.weights, int(epoch), recall, start=began, **curves)
 
 
 def _restore_bayesian(
