@@ -23,6 +23,7 @@ PAGES = [
     "docs/experiments.md",
     "docs/report.md",
     "docs/posterior.md",
+    "docs/beyond.md",
     "docs/recommendation.md",
     "docs/links.md",
 ]

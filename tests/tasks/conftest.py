@@ -20,6 +20,13 @@ QUICK: dict[str, dict[str, Any]] = {
         "base_settings": {"epochs": 30},
         "embedding_options": {"epochs": 20},
     },
+    "refined": {
+        "degree": 8,
+        "samples": 4,
+        "settings": {"epochs": 30, "coverage": 0.95},
+        "embedding_options": {"epochs": 20},
+    },
+    "fast": {"degree": 8, "samples": 4, "settings": {"epochs": 30}},
     "bgcn-parametric": {
         "settings": {"epochs": 20},
         "sampled_epochs": 10,

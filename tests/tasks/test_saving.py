@@ -41,6 +41,11 @@ def saved(planted: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         _bayesian(),
         _bayesian(weight_sampling="snapshots", embedding=np.eye(120)[:, :5]),
+        _bayesian(
+            recipe="refined",
+            options={"settings": {"epochs": 20}, "embedding_options": {"epochs": 10}},
+        ),
+        _bayesian(recipe="fast", options={"settings": {"epochs": 20}}),
         NodeClassifier("gcn", options={"epochs": 20}, random_state=1),
         NodeClassifier("dfnet-att", options={"epochs": 3}, random_state=1),
         NodeClassifier("label-propagation", random_state=1),
@@ -56,7 +61,16 @@ def saved(planted: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
             random_state=1,
         ),
     ],
-    ids=["bgcn", "snapshots", "gcn", "dfnet-att", "label-propagation", "parametric"],
+    ids=[
+        "bgcn",
+        "snapshots",
+        "refined",
+        "fast",
+        "gcn",
+        "dfnet-att",
+        "label-propagation",
+        "parametric",
+    ],
 )
 def test_a_loaded_classifier_is_the_same(planted: Any, tmp_path: Path, estimator: Any) -> None:
     names = np.array(["ant", "bee", "cat"])[planted.labels].astype(object)

@@ -12,7 +12,7 @@ from truegraph.errors import InputError
 from truegraph.tasks import trials
 from truegraph.tasks.trials import METHODS, TrialResults, run_trials
 
-MODELS = ["gcn", "gat", "bgcn", "bgcn-parametric"]
+MODELS = ["gcn", "gat", "bgcn", "bgcn-parametric", "refined", "fast"]
 
 
 def _run(planted: Any, quick: Any, model: str, **changes: Any) -> TrialResults:
@@ -84,7 +84,7 @@ def test_chunks_do_not_show(planted: Any, quick: Any, monkeypatch: pytest.Monkey
     assert _same(together, _run(planted, quick, "bgcn"))
 
 
-@pytest.mark.parametrize("model", ["bgcn", "bgcn-parametric"])
+@pytest.mark.parametrize("model", ["bgcn", "bgcn-parametric", "refined"])
 def test_seeds_decide(planted: Any, quick: Any, model: str) -> None:
     first = _run(planted, quick, model)
     assert _same(first, _run(planted, quick, model))

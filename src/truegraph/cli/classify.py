@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from truegraph.cli.classify_dataset import DatasetJob, classify_dataset
+from truegraph.cli.classify_dataset import GRAPH_LEARNERS, DatasetJob, classify_dataset
 from truegraph.cli.classify_files import FilesJob, classify_files
 from truegraph.cli.outputs import GRAPH_ENDINGS, check_target, check_target_folder
 from truegraph.errors import InputError
@@ -28,8 +28,11 @@ MODELS = (
     "label-propagation",
     "bgcn",
     "bgcn-parametric",
+    "refined",
+    "fast",
     "knn",
     "gdc",
+    "gdc-appnp",
 )
 BAYESIAN = "bgcn"
 
@@ -73,7 +76,8 @@ def classify(
         typer.Option(help="Edges per node of the learned graph. [default: 100, less if small]"),
     ] = None,
     samples: Annotated[
-        int | None, typer.Option(min=1, help="Weight samples of bgcn. [default: 60]")
+        int | None,
+        typer.Option(min=1, help="Weight samples. [default: bgcn 60, refined and fast 20]"),
     ] = None,
     edges: Annotated[
         Path | None,
@@ -200,10 +204,10 @@ def _bayesian_options(
 ) -> dict[str, Any]:
     chosen = {"degree": degree, "samples": samples}
     given = {option: value for option, value in chosen.items() if value is not None}
-    if given and BAYESIAN not in names:
+    if given and not set(GRAPH_LEARNERS) & set(names):
         raise InputError(
-            f"--{next(iter(given))} is an option of bgcn, which is not among --models "
-            f"{','.join(names)}. Leave it out, or add bgcn."
+            f"--{next(iter(given))} is an option of bgcn, refined and fast, none of which is among "
+            f"--models {','.join(names)}. Leave it out, or add one of them."
         )
     if degree is not None and not 0 < degree < float("inf"):
         raise InputError(f"--degree {degree} must be a finite number above 0.")
@@ -233,8 +237,10 @@ def _check_files(
         )
     if out is None:
         raise InputError("--out is missing. Name the .csv file for the predictions.")
-    if graph_out is not None and names[0] != BAYESIAN:
-        raise InputError(f"--graph-out {graph_out}: {names[0]} learns no graph. Use bgcn for it.")
+    if graph_out is not None and names[0] not in GRAPH_LEARNERS:
+        raise InputError(
+            f"--graph-out {graph_out}: {names[0]} learns no graph. Use bgcn or refined for it."
+        )
     for path in files.values():
         if path is not None:
             check_target("--out", out, (".csv",), str(path))

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
 _FEWEST_PAIRS = 6  # with fewer, a two-sided signed-rank test cannot fall below 0.05
 
+GRAPH_LEARNERS = ("bgcn", "refined", "fast")
+
 
 @dataclass(frozen=True)
 class DatasetJob:
@@ -39,7 +41,7 @@ class DatasetJob:
     split : {"random", "fixed"}
     component : {"full", "largest"}
     options : dict
-        Options of bgcn.
+        Options of the models that learn a graph.
     out, cache : Path or None
         Folder of results, folder of embeddings.
     jobs : int or None
@@ -146,7 +148,8 @@ def _run(dataset: NodeDataset, splits: list[NodeSplit], job: DatasetJob) -> Tria
 
 def _options(model: str, job: DatasetJob) -> dict[str, Any] | None:
     # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
-    return job.options | {"embedding_seed": job.seed} if model == "bgcn" else None
+    learns = model in GRAPH_LEARNERS
+    return job.options | {"embedding_seed": job.seed} if learns else None
 
 
 def _document(trials: Trials, job: DatasetJob) -> dict[str, Any]:
@@ -217,9 +220,11 @@ def _notes(trials: Trials, job: DatasetJob) -> list[str]:
     notes = list(trials.dataset.notes)
     for found in trials.results:
         notes += [f"{found.model}: {note}" for note in found.notes]
-    if "bgcn" in job.models and job.trials > 1:
+    sharing = [model for model in job.models if model in ("bgcn", "refined")]
+    if sharing and job.trials > 1:
         notes.append(
-            f"bgcn: all trials share the node embedding of seed {job.seed}, which sees no labels"
+            f"{' and '.join(sharing)}: all trials share the node embedding of seed {job.seed}, "
+            "which sees no labels"
         )
     if len(job.models) > 1 and job.trials < _FEWEST_PAIRS:
         notes.append(

@@ -33,7 +33,7 @@ class FilesJob:
     model : str
     seed : int
     options : dict
-        Options of bgcn.
+        Options of a model that learns a graph.
     out : Path
         Where the predictions go.
     graph_out, cache : Path or None

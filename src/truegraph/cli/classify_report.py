@@ -109,7 +109,7 @@ def _facts(document: dict[str, Any]) -> list[tuple[str, str]]:
         ("fingerprint", document["fingerprint"]),
         ("split", f"{document['split']}, {document['per_class']} labels per class"),
         ("seeds", f"{seeds[0]} to {seeds[-1]}: of the split and of the training"),
-        ("options of bgcn", options or "the defaults"),
+        ("options of the graph learners", options or "the defaults"),
         ("seconds", ", ".join(f"{name} {s:.1f}" for name, s in document["seconds"].items())),
         ("versions", ", ".join(f"{name} {v}" for name, v in document["versions"].items())),
     ]

@@ -37,8 +37,11 @@ MODELS = (
     "label-propagation",
     "knn",
     "gdc",
+    "gdc-appnp",
     "bgcn",
     "bgcn-parametric",
+    "refined",
+    "fast",
 )
 
 # A batch is what a killed run loses, so it is no larger than what training takes up at once.
@@ -81,18 +84,25 @@ class ClassificationTask:
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials are trained together."""
         is_large = REGISTRY[cell.dataset].nodes > _LARGE
-        return _LARGE_BATCH if is_large and cell.model.startswith("bgcn") else _BATCH
+        learns = cell.model.startswith("bgcn") or cell.model in ("refined", "fast")
+        return _LARGE_BATCH if is_large and learns else _BATCH
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
-        from truegraph.tasks.trials import run_trials
-
         dataset = open_dataset(cell.dataset, cell.conditions["component"])
         if dataset.fingerprint != context.fingerprint:
             raise DataError(
                 f"data set {cell.dataset!r} differs from the one that the run was started with. "
                 "Give all workers the same data."
             )
+        return self.run_on(dataset, cell, seeds, context)
+
+    def run_on(
+        self, dataset: NodeDataset, cell: Cell, seeds: Sequence[int], context: Context
+    ) -> list[TrialResult]:
+        """Do what `run` does, on a data set that was opened before."""
+        from truegraph.tasks.trials import run_trials
+
         splits = [split_of(dataset, cell, seed) for seed in seeds]
         with use_threads(context.threads):
             results = run_trials(

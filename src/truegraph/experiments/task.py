@@ -29,6 +29,7 @@ TASKS = {
     "classification": "truegraph.experiments.classification:ClassificationTask",
     "datasets": "truegraph.experiments.statistics:StatisticsTask",
     "links": "truegraph.experiments.links:LinksTask",
+    "noise": "truegraph.experiments.noise:NoiseTask",
     "recommendation": "truegraph.experiments.recommendation:RecommendationTask",
 }
 

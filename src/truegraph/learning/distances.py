@@ -143,12 +143,19 @@ class EmbeddingDistance(Distance):
 
     def __init__(self, points: ArrayLike | csr_array) -> None:
         self._points = checked_points(points)
+        self._largest: float | None = None
         check_squares(self._points)
 
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
         return int(self._points.shape[0])
+
+    def largest(self) -> float:
+        """Return the largest distance between two different nodes; it is searched for once."""
+        if self._largest is None:
+            self._largest = super().largest()
+        return self._largest
 
     @property
     def queries(self) -> Points:

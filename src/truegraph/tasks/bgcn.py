@@ -17,31 +17,19 @@ training of the base GCN and averages its last iterates: ``schedule="continue"``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.locking import file_lock
 from truegraph.errors import InputError
-from truegraph.learning.distances import (
-    Distance,
-    EmbeddingDistance,
-    LabelDisagreement,
-    SumDistance,
-)
 from truegraph.learning.inputs import check_number
 from truegraph.learning.learned import LearnedGraph
-from truegraph.learning.learner import learn_graph
 from truegraph.nn.gcn import GCNSettings
 from truegraph.nn.noise import derive_seeds
 from truegraph.nn.training import Training
-from truegraph.nn.vgae import embed_vgae
 from truegraph.tasks.base_cache import base_probabilities
 from truegraph.tasks.graph_inference import GRAPH_INFERENCES, DrawnGraphs, TrainingGraphs
 from truegraph.tasks.methods import (
@@ -50,19 +38,25 @@ from truegraph.tasks.methods import (
     Network,
     Outcome,
     Run,
-    nearest,
     stops_early,
+)
+from truegraph.tasks.node_graphs import (
+    GraphOptions,
+    combined_distance,
+    embed_nodes,
+    embedding_distances,
+    map_graph,
+    noted_degree,
+    wanted_degree,
 )
 from truegraph.tasks.posterior import MonteCarloAverage, Snapshots, WeightSamples, average_of
 from truegraph.tasks.problem import Problem
 
-USUAL_DEGREE = 100.0
 _USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep epochs 241 to 299
 _FRESH = 1  # stream of the seeds of a GCN that is independent of the base classifier
 _GRAPH_MEMORY = 768e6
 _BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
 _ENTRIES_PER_CANDIDATE = 3.0  # a posterior takes more memory than a graph of the candidate pairs
-_EMBEDDING_OPTIONS = ["epochs", "hidden", "dimension", "normalize_features"]
 _CHOICES = {
     "weight_sampling": ("mc-dropout", "snapshots"),
     "schedule": ("fresh", "continue"),
@@ -72,21 +66,11 @@ _CHOICES = {
 
 
 @dataclass(frozen=True, eq=False)
-class BGCNOptions:
-    """Options of the Bayesian GCN.
+class BGCNOptions(GraphOptions):
+    """Options of the Bayesian GCN, beside those of its graph.
 
     Parameters
     ----------
-    degree : float, optional
-        Average number of edges per node of the learned graph. Default: 100, but not more than
-        half the mean class size, since more edges could not stay within classes.
-    candidate_ratio : float
-        Candidate neighbours per wanted edge.
-    embedding : "vgae" or array of shape (N, d)
-    embedding_options : mapping
-        Options of `truegraph.nn.vgae.embed_vgae`: epochs, hidden, dimension, normalize_features.
-    embedding_seed : int, optional
-        Seed of the embedding, for all trials; default: each trial's own seed.
     base : str
         Classifier that predicts the labels of D2.
     base_settings : Settings or mapping, optional
@@ -103,8 +87,6 @@ class BGCNOptions:
         Graph of the prediction; the paper's is the observed one.
     samples : int, optional
         Weight samples S; default 60 passes or 59 snapshots.
-    scope, solver, tol
-        As in `truegraph.GraphLearner`.
     graph_inference : {"map", "mean", "samples"}
         Train on the most probable graph, on the mean of the graph's posterior, or on a fresh draw
         from it in every epoch.
@@ -112,11 +94,6 @@ class BGCNOptions:
         Of that posterior, see `LearnedGraph.posterior`.
     """
 
-    degree: float | None = None
-    candidate_ratio: float = 3.0
-    embedding: Any = "vgae"
-    embedding_options: Mapping[str, Any] = field(default_factory=dict)
-    embedding_seed: int | None = None
     base: str = "gcn"
     base_settings: Any = None
     settings: Any = None
@@ -125,22 +102,16 @@ class BGCNOptions:
     continued_epochs: int = 100
     predict_on: str = "observed"
     samples: int | None = None
-    scope: str = "candidates"
-    solver: str = "newton"
-    tol: float = 1e-6
     graph_inference: str = "map"
     concentration: float | None = None
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name, allowed in _CHOICES.items():
             if getattr(self, name) not in allowed:
                 raise InputError(
                     f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
                 )
-        for name in self.embedding_options:
-            if name not in _EMBEDDING_OPTIONS:
-                meant = nearest(name, _EMBEDDING_OPTIONS)
-                raise InputError(f"unknown entry {name!r} of embedding_options{meant}")
         if self.samples is not None and self.samples < 1:
             raise InputError(f"samples is {self.samples}. Draw at least one sample.")
         self._check_inference()
@@ -217,41 +188,6 @@ class BGCN(Method):
         return Outcome(average.probabilities, average.expected_entropy, kept, certificates, weights)
 
 
-def embed_nodes(problem: Problem, options: BGCNOptions, run: Run) -> list[NDArray[Any]]:
-    """Step 1: return each trial's embedding, shape (N, d); equal seeds share one."""
-    nodes = problem.inputs.n_nodes
-    if not isinstance(options.embedding, str):
-        given = np.asarray(options.embedding)
-        if given.ndim != 2 or given.shape[0] != nodes:
-            raise InputError(f"embedding has shape {given.shape}. Give one row per node ({nodes}).")
-        return [given] * problem.trials
-    if options.embedding != "vgae":
-        raise InputError(f"embedding is {options.embedding!r}. Use 'vgae' or an array (N, d).")
-    shared = options.embedding_seed
-    seeds = problem.seeds if shared is None else [shared] * problem.trials
-    with run.stage("embedding"):
-        found = {seed: _embedding(problem, seed, options, run) for seed in dict.fromkeys(seeds)}
-    return [found[seed] for seed in seeds]
-
-
-def _embedding(problem: Problem, seed: int, options: BGCNOptions, run: Run) -> NDArray[Any]:
-    """Compute an embedding or read it; of processes that need the same one, one computes it."""
-    inputs = problem.inputs
-    alone: AbstractContextManager[None] = nullcontext()
-    if run.cache is not None:
-        alone = file_lock(Path(run.cache) / f"embedding-{inputs.n_nodes}-{seed}.lock")
-    with alone:
-        return embed_vgae(
-            inputs.raw,
-            inputs.graph,
-            random_state=seed,
-            device=run.device,
-            progress=run.progress,
-            cache=run.cache,
-            **options.embedding_options,
-        )
-
-
 def base_labels(
     problem: Problem, options: BGCNOptions, run: Run
 ) -> tuple[NDArray[np.int64], Training | None]:
@@ -274,26 +210,6 @@ def base_labels(
     return probabilities.argmax(axis=2), pretrained
 
 
-def combined_distance(
-    embedding: NDArray[Any], labels: NDArray[np.int64], graph: csr_array
-) -> Distance:
-    """Step 3: return D = D1 + delta D2, with the paper's delta."""
-    return SumDistance(EmbeddingDistance(embedding), LabelDisagreement(labels, graph))
-
-
-def map_graph(distance: Distance, degree: float, options: BGCNOptions) -> LearnedGraph:
-    """Step 4: return the most probable graph given the distances."""
-    return learn_graph(
-        distance,
-        degree,
-        candidate_ratio=options.candidate_ratio,
-        scope=options.scope,
-        solver=options.solver,
-        tol=options.tol,
-        random_state=0,
-    )
-
-
 def learn_graphs(
     problem: Problem,
     embeddings: list[NDArray[Any]],
@@ -302,17 +218,12 @@ def learn_graphs(
     run: Run,
 ) -> list[LearnedGraph]:
     """Do steps 3 and 4 for each trial."""
-    degree = wanted_degree(problem, options)
-    usual = USUAL_DEGREE if options.degree is None else options.degree
-    if degree != usual:
-        run.note(
-            f"learned graphs: {degree:g} edges per node are asked for, not {usual:g}, because "
-            f"there are only {problem.inputs.n_nodes} nodes"
-        )
+    degree = noted_degree(problem, options, run)
     graphs = []
     with run.stage("graph learning"):
-        for trial, (embedding, row) in enumerate(zip(embeddings, labels, strict=True)):
-            distance = combined_distance(embedding, row, problem.inputs.graph)
+        first = embedding_distances(embeddings)
+        for trial, (embedded, row) in enumerate(zip(first, labels, strict=True)):
+            distance = combined_distance(embedded, row, problem.inputs.graph)
             graph = map_graph(distance, degree, options)
             if not run.keep_graphs and options.graph_inference == "map":
                 graph = replace(graph, candidates=csr_array(graph.candidates.shape))
@@ -332,14 +243,6 @@ def infer_graphs(
         if options.graph_inference == "mean":
             return [posterior.mean for posterior in posteriors]
         return DrawnGraphs(posteriors, problem.seeds, options.graph_epochs).of_epoch
-
-
-def wanted_degree(problem: Problem, options: BGCNOptions) -> float:
-    """Return the edges per node to ask for: what was wanted, as far as there are nodes."""
-    nodes = problem.inputs.n_nodes
-    if options.degree is not None:
-        return min(options.degree, nodes - 1.0)
-    return max(1.0, min(USUAL_DEGREE, nodes // (2 * problem.classes)))
 
 
 def sample_weights(

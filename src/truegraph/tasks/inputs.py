@@ -17,7 +17,7 @@ from scipy.sparse import csr_array, eye_array, issparse, vstack
 from truegraph.data.graphs import adjacency_from_edges, as_adjacency
 from truegraph.errors import InputError
 from truegraph.learning.candidates import choose_engine
-from truegraph.learning.distances import CosineDistance, EmbeddingDistance
+from truegraph.learning.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.neighbours import all_neighbours
 from truegraph.nn.graphs import normalise_features
 from truegraph.progress import Progress
@@ -146,7 +146,13 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
     if nodes < 2:
         raise InputError(f"{nodes} node has no neighbours. Give at least two nodes, or a graph.")
     by_angle = _mostly_zero(features)
-    distance = _distance(features, by_angle)
+    graph = distance_graph(_distance(features, by_angle), k)
+    return graph, "cosine" if by_angle else "Euclidean"
+
+
+def distance_graph(distance: Distance, k: int) -> csr_array:
+    """Link every node with its k nearest others by a distance, in either direction: 0/1 (N, N)."""
+    nodes = distance.n_nodes
     found, _ = all_neighbours(
         distance.queries,
         distance.base,
@@ -157,8 +163,7 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
         progress=Progress(),
     )
     sources = np.repeat(np.arange(nodes), found.shape[1])
-    graph = adjacency_from_edges(sources, found.ravel(), None, nodes)
-    return graph, "cosine" if by_angle else "Euclidean"
+    return adjacency_from_edges(sources, found.ravel(), None, nodes)
 
 
 def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> NDArray[np.int64]:

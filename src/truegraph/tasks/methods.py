@@ -27,6 +27,7 @@ from truegraph.nn.model import Settings
 from truegraph.nn.registry import find_classifier
 from truegraph.nn.training import train_classifier
 from truegraph.progress import Progress
+from truegraph.tasks.ensemble import Ensemble
 from truegraph.tasks.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.posterior import WeightSamples
 from truegraph.tasks.problem import Problem
@@ -88,14 +89,14 @@ class Outcome:
         Mean entropy of the weight samples; None for methods without samples.
     graphs : list of T LearnedGraph, or None
     certificates : list of T Certificate, or None
-    weights : list of T WeightSamples, or None
+    weights : list of T WeightSamples or Ensemble, or None
     """
 
     probabilities: NDArray[np.float32]
     expected_entropy: NDArray[np.float32] | None = None
     graphs: list[LearnedGraph] | None = None
     certificates: list[Certificate] | None = None
-    weights: list[WeightSamples] | None = None
+    weights: list[WeightSamples] | list[Ensemble] | None = None
 
 
 class Method(ABC):

@@ -80,9 +80,10 @@ class WeightSamples:
 
     def predict(self, graph: csr_array, features: csr_array) -> MonteCarloAverage:
         """Return the average prediction (N', C) on a graph (N', N') with features (N', F)."""
-        return average_of(self._passes(graph, features))
+        return average_of(self.passes(graph, features))
 
-    def _passes(self, graph: csr_array, features: csr_array) -> Iterator[NDArray[Any]]:
+    def passes(self, graph: csr_array, features: csr_array) -> Iterator[NDArray[Any]]:
+        """Yield the prediction (N', C) of each sample."""
         if self.rule == "mc-dropout":
             for sample in self.classifier.sample_proba(self.samples, graph, features):
                 yield sample[0]

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from truegraph.data.storage import (
     PathLike,
@@ -32,6 +33,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.graphs import normalise_features
 from truegraph.nn.registry import find_classifier
 from truegraph.nn.trained import restore_classifier
+from truegraph.tasks.ensemble import Ensemble, Member
 from truegraph.tasks.inputs import NodeInputs
 from truegraph.tasks.posterior import WeightSamples
 
@@ -74,8 +76,7 @@ def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
     write_npz(place / _ARRAYS, arrays)
     files = [_ARRAYS]
     if estimator._weights is not None:
-        tensors = estimator._weights.classifier.state_dict()
-        write_safetensors(place / _WEIGHTS, {k: t.numpy() for k, t in tensors.items()})
+        write_safetensors(place / _WEIGHTS, _tensors(estimator._weights))
         files.append(_WEIGHTS)
     if estimator.learned_graph_ is not None:
         estimator.learned_graph_.save(place / _GRAPH)
@@ -98,9 +99,20 @@ def _fitted_arrays(estimator: _NodeEstimator) -> dict[str, NDArray[Any]]:
     return arrays
 
 
-def _describe_weights(weights: WeightSamples | None) -> dict[str, Any] | None:
+def _describe_weights(weights: WeightSamples | Ensemble | None) -> dict[str, Any] | None:
     if weights is None:
         return None
+    if isinstance(weights, Ensemble):
+        members = [
+            {"scaling": one.scaling, "temperature": one.temperature, "samples": _described(one)}
+            for one in weights.members
+        ]
+        return {"members": members, "temperature": weights.temperature}
+    return _described(weights)
+
+
+def _described(given: WeightSamples | Member) -> dict[str, Any]:
+    weights = given.weights if isinstance(given, Member) else given
     classifier = weights.classifier
     return {
         "model": classifier.model.name,
@@ -108,6 +120,17 @@ def _describe_weights(weights: WeightSamples | None) -> dict[str, Any] | None:
         "seeds": [int(seed) for seed in classifier.seeds],
         "rule": weights.rule,
         "samples": weights.samples,
+    }
+
+
+def _tensors(weights: WeightSamples | Ensemble) -> dict[str, NDArray[Any]]:
+    """Return all trained weights by name; those of an ensemble's members have numbers in front."""
+    if isinstance(weights, WeightSamples):
+        return {k: t.numpy() for k, t in weights.classifier.state_dict().items()}
+    return {
+        f"{number}.{name}": tensor
+        for number, member in enumerate(weights.members)
+        for name, tensor in _tensors(member.weights).items()
     }
 
 
@@ -208,17 +231,35 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
 
 def _restored_weights(
     described: dict[str, Any] | None, estimator: _NodeEstimator, place: Path
-) -> WeightSamples | None:
+) -> WeightSamples | Ensemble | None:
     if described is None:
         return None
     tensors = read_safetensors(place / _WEIGHTS)
+    if "members" not in described:
+        return _restored_samples(described, tensors, estimator, estimator._inputs.features)
+    members = []
+    for number, one in enumerate(described["members"]):
+        start = f"{number}."
+        own = {k.removeprefix(start): t for k, t in tensors.items() if k.startswith(start)}
+        features = normalise_features(estimator._inputs.features, by=one["scaling"])
+        samples = _restored_samples(one["samples"], own, estimator, features)
+        members.append(Member(samples, str(one["scaling"]), float(one["temperature"])))
+    return Ensemble(tuple(members), float(described["temperature"]))
+
+
+def _restored_samples(
+    described: dict[str, Any],
+    tensors: dict[str, NDArray[Any]],
+    estimator: _NodeEstimator,
+    features: csr_array,
+) -> WeightSamples:
     settings = find_classifier(described["model"]).settings_type
     classifier = restore_classifier(
         described["model"],
         {name: torch.from_numpy(tensor) for name, tensor in tensors.items()},
         settings(**_unpacked(described["settings"], {})),
         described["seeds"],
-        estimator._inputs.features,
+        features,
         estimator._inputs.graph,
         len(estimator.classes_),
     )

@@ -30,6 +30,7 @@ from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.nn.registry import CLASSIFIERS
 from truegraph.progress import Progress
 from truegraph.tasks.bgcn import BGCN
+from truegraph.tasks.ensemble import Ensemble
 from truegraph.tasks.inputs import NodeInputs, complete_inputs
 from truegraph.tasks.methods import (
     LabelPropagation,
@@ -44,14 +45,18 @@ from truegraph.tasks.methods import (
 from truegraph.tasks.parametric_bgcn import ParametricBGCN
 from truegraph.tasks.posterior import WeightSamples, entropy
 from truegraph.tasks.problem import open_problem
+from truegraph.tasks.refined import FastOptions, Refined
 
 METHODS: dict[str, Method] = {
     **{name: Network(name) for name in CLASSIFIERS},
     "label-propagation": LabelPropagation(),
     "knn": Network("gcn", feature_neighbours),
     "gdc": Network("gcn", diffused),
+    "gdc-appnp": Network("appnp", diffused),
     "bgcn": BGCN(),
     "bgcn-parametric": ParametricBGCN(),
+    "refined": Refined(),
+    "fast": Refined(FastOptions),
 }
 
 
@@ -74,7 +79,7 @@ class TrialResults:
         Mean over the weight samples of the entropy of each; None for models without samples.
     graphs : list of T LearnedGraph, or None
     certificates : list of T Certificate, or None
-    weights : list of T WeightSamples, or None
+    weights : list of T WeightSamples or Ensemble, or None
     seconds : dict of str to float
         Per stage, for all trials together, and "total".
     notes : tuple of str
@@ -86,7 +91,7 @@ class TrialResults:
     expected_entropy: NDArray[np.float32] | None
     graphs: list[LearnedGraph] | None
     certificates: list[Certificate] | None
-    weights: list[WeightSamples] | None
+    weights: list[WeightSamples] | list[Ensemble] | None
     seconds: dict[str, float]
     notes: tuple[str, ...]
 

@@ -1,0 +1,444 @@
+r"""The refined recipe: the paper's graph learning around a stronger classifier, in rounds.
+
+1. `classify`: APPNP on the observed graph, once on features whose rows have sum one and once on
+   rows of length one; both are sampled by Monte Carlo dropout, tempered to the same mean
+   confidence and averaged.
+2. `round_graphs`, then `classify` again: the labels of the current prediction (training nodes keep
+   theirs) give D2, an embedding gives D1, D = D1 + delta D2 the most probable graph; new
+   classifiers are trained on it and scored on the observed graph. That is the new prediction, and
+   a new round can begin.
+3. `trusted_steps`: a round counts if it is, on average over the nodes, at least as confident as
+   the first prediction; if none is, the first prediction stays. Both are scored on the observed
+   graph: classifiers that find it less clear than before were trained on a graph that does not
+   fit. No label is needed for that. The mean over the rounds that count is the prediction.
+4. `temperatures`: it is tempered so that labelled nodes, left out of training in turn, fit best.
+
+The recipe "fast" is the same with an embedding that needs no training, one feature scaling, the
+probabilities themselves in D2, and one round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.errors import InputError
+from truegraph.learning.distances import EmbeddingDistance
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.appnp import APPNPSettings
+from truegraph.nn.graphs import normalise_features
+from truegraph.nn.noise import derive_seeds
+from truegraph.nn.trained import TrainedClassifier
+from truegraph.nn.training import Training
+from truegraph.tasks.cross_fitting import balanced_folds, pooled_temperatures
+from truegraph.tasks.ensemble import (
+    Ensemble,
+    Member,
+    Prediction,
+    confidence_temperature,
+    mean_of,
+    tempered_average,
+)
+from truegraph.tasks.inputs import distance_graph
+from truegraph.tasks.methods import Method, Outcome, Run, options_from
+from truegraph.tasks.node_graphs import (
+    GraphOptions,
+    combined_distance,
+    embed_nodes,
+    embedding_distances,
+    map_graph,
+    noted_degree,
+    wanted_degree,
+)
+from truegraph.tasks.posterior import WeightSamples
+from truegraph.tasks.problem import Problem
+
+SCALINGS = ("sum", "length")
+_CHOICES = {
+    "label_distance": ("hard", "soft"),
+    "average": ("rounds", "last"),
+    "graph": ("learned", "nearest"),
+    "calibration": ("cross-fit", "none"),
+}
+_COVERAGE = 0.95  # of the propagated weight that training keeps; it saves a third of the time
+_STREAM = 16  # of a trial's seed: the first of those that its classifiers take
+_FOLD_STREAM = 8
+_MEMORY = 1e9
+_BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
+_EDGES = 600_000.0  # more nodes than these allow 100 edges each get fewer, but not below:
+_LEAST_DEGREE = 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedOptions(GraphOptions):
+    """Options of the refined recipe, beside those of its graph.
+
+    Parameters
+    ----------
+    rounds : int
+        How often a graph is learned from the current prediction; 0: only the observed graph.
+    scalings : sequence of {"sum", "length"}
+        How rows of features are normalised, one classifier for each.
+    temper : bool
+        Whether all scalings' predictions get the mean confidence of the last one's.
+    label_distance : {"hard", "soft"}
+        Whether predicted classes or their probabilities make D2.
+    average : {"rounds", "last"}
+        Predict the mean over the rounds that count, or the last of them.
+    graph : {"learned", "nearest"}
+        The most probable graph, or as many nearest neighbours by the same distance.
+    safeguard : bool
+        Whether rounds that lower the mean confidence are set aside.
+    calibration : {"cross-fit", "none"}
+        Whether the prediction is tempered.
+    samples : int
+        Passes with dropout of each classifier.
+    settings : APPNPSettings or mapping, optional
+        Of the classifiers.
+    """
+
+    rounds: int = 2
+    scalings: Sequence[str] = SCALINGS
+    temper: bool = True
+    label_distance: str = "hard"
+    average: str = "rounds"
+    graph: str = "learned"
+    safeguard: bool = True
+    calibration: str = "cross-fit"
+    samples: int = 20
+    settings: Any = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, allowed in _CHOICES.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
+                )
+        if self.rounds < 0:
+            raise InputError(f"rounds is {self.rounds}. Use 0 or more.")
+        if self.samples < 1:
+            raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+        unknown = [scaling for scaling in self.scalings if scaling not in SCALINGS]
+        if isinstance(self.scalings, str) or unknown or not self.scalings:
+            raise InputError(
+                f"scalings is {self.scalings!r}. Give one or both of {', '.join(SCALINGS)}."
+            )
+
+    @property
+    def classifier_settings(self) -> APPNPSettings:
+        """Settings of the classifiers."""
+        if self.settings is None:
+            return APPNPSettings(coverage=_COVERAGE)
+        settings: APPNPSettings = options_from(self.settings, APPNPSettings)
+        return settings
+
+
+@dataclass(frozen=True, eq=False)
+class FastOptions(RefinedOptions):
+    """Options of the fast recipe: the same, with other defaults."""
+
+    embedding: Any = "svd"
+    rounds: int = 1
+    scalings: Sequence[str] = ("length",)
+    label_distance: str = "soft"
+
+
+@dataclass(frozen=True, eq=False)
+class Classified:
+    """What the classifiers of one step say in T trials.
+
+    Attributes
+    ----------
+    prediction : Prediction
+        Of shape (T, N, C).
+    members : list of T tuples of Member, or None
+        None if no weights are kept.
+    """
+
+    prediction: Prediction
+    members: list[tuple[Member, ...]] | None
+
+
+class Refined(Method):
+    """The refined recipe and its controls.
+
+    Parameters
+    ----------
+    options_type : type
+        Whose defaults hold.
+    """
+
+    def __init__(self, options_type: type[RefinedOptions] = RefinedOptions) -> None:
+        self.options_type = options_type  # type: ignore[misc]
+
+    def trials_at_once(self, problem: Problem, options: RefinedOptions) -> int:
+        """Return how many learned graphs and sets of samples fit into memory together."""
+        nodes = problem.inputs.n_nodes
+        graph = _BYTES_PER_ENTRY * (_degree(problem, options) if options.rounds else 0.0)
+        labelled = max(len(train) for train in problem.train)
+        samples = 4 * problem.classes * options.samples * len(options.scalings)
+        fitting = int(_MEMORY / (nodes * (graph + samples + 12 * labelled)))
+        return max(1, min(fitting, super().trials_at_once(problem, options)))
+
+    def run(self, problem: Problem, options: RefinedOptions, run: Run) -> Outcome:
+        """Do all steps for every trial."""
+        options = _fitting(problem, options, run)
+        steps = [classify(problem, problem.inputs.graph, 0, options, run)]
+        graphs: list[LearnedGraph] | None = None
+        if options.rounds:
+            distances = embedding_distances(embed_nodes(problem, options, run))
+            for number in range(1, options.rounds + 1):
+                graphs, trained_on = round_graphs(
+                    problem, distances, steps[-1].prediction, options, run
+                )
+                steps.append(classify(problem, trained_on, number, options, run))
+        heat = temperatures(problem, options, run)
+        chosen = trusted_steps(steps, options, run)
+        prediction = combined(steps, chosen, heat)
+        ensembles = _ensembles(steps, chosen, heat) if run.keep_weights else None
+        return Outcome(
+            prediction.probabilities,
+            prediction.expected_entropy,
+            graphs if run.keep_graphs else None,
+            None if graphs is None else [graph.certificate for graph in graphs],
+            ensembles,
+        )
+
+
+def _fitting(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOptions:
+    """Leave out what the data do not allow, and write down the degree that will be used."""
+    if problem.inputs.normalised_by == "length" and "sum" in options.scalings:
+        options = replace(options, scalings=("length",))
+        run.note("features have negative values: only rows of length one are used")
+    if options.rounds == 0:
+        return options
+    degree = noted_degree(problem, options, run)
+    large = _degree(problem, options)
+    if large < degree:
+        run.note(f"learned graphs: {large:g} edges per node, not {degree:g}, on so many nodes")
+    return replace(options, degree=large)
+
+
+def _degree(problem: Problem, options: RefinedOptions) -> float:
+    """Return the edges per node; unless they are given, fewer beyond 6,000 nodes."""
+    degree = wanted_degree(problem, options)
+    if options.degree is not None:
+        return degree
+    return min(degree, max(_LEAST_DEGREE, round(_EDGES / problem.inputs.n_nodes)))
+
+
+def classify(
+    problem: Problem,
+    graphs: csr_array | list[csr_array],
+    step: int,
+    options: RefinedOptions,
+    run: Run,
+) -> Classified:
+    """Train one classifier per scaling on one graph, or on one graph per trial; score and average.
+
+    Parameters
+    ----------
+    problem : Problem
+    graphs : csr_array of shape (N, N), or list of T of them
+        To train on; scored is on the observed graph.
+    step : int
+        0 for the observed graph, then the number of the round.
+    options : RefinedOptions
+    run : Run
+    """
+    trained, samples = [], []
+    for scaling in options.scalings:
+        stream = _STREAM + len(SCALINGS) * step + SCALINGS.index(scaling)
+        with run.stage(f"classifiers, round {step}" if step else "classifiers"):
+            seeds = derive_seeds(problem.seeds, stream)
+            one = _trained(problem, graphs, seeds, scaling, options, run)
+            samples.append(list(one.sample_proba(options.samples, problem.inputs.graph)))
+        trained.append(one)
+    heat = scaling_temperatures(samples, options.temper)
+    averages = [tempered_average(*pair) for pair in zip(samples, heat, strict=True)]
+    members = _members(trained, heat, options) if run.keep_weights else None
+    return Classified(mean_of(averages), members)
+
+
+def _trained(
+    problem: Problem,
+    graphs: csr_array | list[csr_array],
+    seeds: NDArray[np.uint64],
+    scaling: str,
+    options: RefinedOptions,
+    run: Run,
+) -> TrainedClassifier:
+    training = Training(
+        "appnp",
+        normalise_features(problem.inputs.features, by=scaling),
+        problem.labels,
+        problem.train,
+        seeds=[int(seed) for seed in seeds],
+        classes=problem.classes,
+        settings=options.classifier_settings,
+        device=run.device,
+    )
+    return training.run(graphs, progress=run.progress)
+
+
+def scaling_temperatures(
+    samples: list[list[NDArray[np.float32]]], temper: bool
+) -> list[NDArray[np.float64]]:
+    """Return for each scaling the temperature of each trial, (T,).
+
+    The last scaling stays as it is; the others get the temperature at which their mean confidence
+    equals its own.
+    """
+    means = [np.mean(passes, axis=0) for passes in samples]
+    wanted = means[-1].max(axis=2).mean(axis=1)
+    found = []
+    for mean in means:
+        heat = np.ones(len(wanted))
+        if temper and mean is not means[-1]:
+            pairs = zip(mean, wanted, strict=True)
+            heat = np.array([confidence_temperature(one, level) for one, level in pairs])
+        found.append(heat)
+    return found
+
+
+def _members(
+    trained: list[TrainedClassifier], heat: list[NDArray[np.float64]], options: RefinedOptions
+) -> list[tuple[Member, ...]]:
+    return [
+        tuple(
+            Member(
+                WeightSamples(one.select([trial]), "mc-dropout", options.samples),
+                scaling,
+                float(degrees[trial]),
+            )
+            for one, scaling, degrees in zip(trained, options.scalings, heat, strict=True)
+        )
+        for trial in range(trained[0].trials)
+    ]
+
+
+def round_graphs(
+    problem: Problem,
+    distances: list[EmbeddingDistance],
+    prediction: Prediction,
+    options: RefinedOptions,
+    run: Run,
+) -> tuple[list[LearnedGraph] | None, list[csr_array]]:
+    """Return the learned graphs of a round, if any, and the graphs to train on."""
+    labels = round_labels(problem, prediction, options.label_distance)
+    degree = _degree(problem, options)
+    learned: list[LearnedGraph] = []
+    graphs: list[csr_array] = []
+    with run.stage("graph learning"):
+        for trial, (embedded, row) in enumerate(zip(distances, labels, strict=True)):
+            distance = combined_distance(embedded, row, problem.inputs.graph)
+            if options.graph == "learned":
+                learned.append(_lean(map_graph(distance, degree, options), run))
+                graphs.append(learned[-1].adjacency)
+            else:
+                graphs.append(distance_graph(distance, round(degree)))
+            run.progress.update(trial + 1, problem.trials)
+    return learned or None, graphs
+
+
+def _lean(graph: LearnedGraph, run: Run) -> LearnedGraph:
+    """Drop the candidate pairs, which take several times the memory of the edges."""
+    return (
+        graph if run.keep_graphs else replace(graph, candidates=csr_array(graph.candidates.shape))
+    )
+
+
+def round_labels(
+    problem: Problem, prediction: Prediction, label_distance: str
+) -> NDArray[np.float64]:
+    """Return class probabilities (T, N, C) for D2; training nodes have their own class."""
+    chances = prediction.probabilities.astype(np.float64)
+    pure = np.eye(problem.classes)
+    if label_distance == "hard":
+        chances = pure[chances.argmax(axis=2)]
+    chances /= chances.sum(axis=2, keepdims=True)
+    for row, labels, train in zip(chances, problem.labels, problem.train, strict=True):
+        row[train] = pure[labels[train]]
+    return chances
+
+
+def temperatures(problem: Problem, options: RefinedOptions, run: Run) -> NDArray[np.float64]:
+    """Return the temperature (T,) of each trial's prediction.
+
+    Classifiers on the observed graph are trained without a part of the labelled nodes, which are
+    then predicted; the temperature at which these predictions fit best is that of the trial.
+    """
+    if options.calibration == "none":
+        return np.ones(problem.trials)
+    owners, parts = [], []
+    for trial, (seed, train) in enumerate(zip(problem.seeds, problem.train, strict=True)):
+        for part in balanced_folds(problem.labels[trial], train, seed):
+            owners.append(trial)
+            parts.append(part)
+    if not parts:  # no class has two labelled nodes
+        return np.ones(problem.trials)
+    folds = problem.select(owners)
+    kept = [np.setdiff1d(train, part) for train, part in zip(folds.train, parts, strict=True)]
+    with run.stage("calibration"):
+        found = _trained(
+            replace(folds, train=kept),
+            problem.inputs.graph,
+            derive_seeds(folds.seeds, _FOLD_STREAM),
+            options.scalings[-1],
+            options,
+            run,
+        )
+        chances = found.predict_proba()
+    return pooled_temperatures(owners, parts, chances, problem.labels)
+
+
+def trusted_steps(steps: list[Classified], options: RefinedOptions, run: Run) -> list[list[int]]:
+    """Return for each trial the numbers of the steps whose mean is the prediction.
+
+    Step 0 is the observed graph; it is taken only where no round counts.
+    """
+    confidence = np.array([s.prediction.probabilities.max(axis=2).mean(axis=1) for s in steps])
+    found = []
+    for own in confidence.T:
+        rounds = [k for k in range(1, len(steps)) if own[k] >= own[0] or not options.safeguard]
+        found.append((rounds if options.average == "rounds" else rounds[-1:]) or [0])
+    aside = sum(chosen == [0] for chosen in found) if len(steps) > 1 else 0
+    if aside:
+        run.note(
+            f"in {aside} of {len(found)} trials the learned graphs made predictions less "
+            "confident and were set aside"
+        )
+    return found
+
+
+def combined(
+    steps: list[Classified], chosen: list[list[int]], heat: NDArray[np.float64]
+) -> Prediction:
+    """Return the mean over each trial's steps, tempered: (T, N, C)."""
+    parts = []
+    for trial, numbers in enumerate(chosen):
+        own = [steps[k].prediction for k in numbers]
+        mean = mean_of(Prediction(p.probabilities[trial], p.expected_entropy[trial]) for p in own)
+        parts.append(mean.at(float(heat[trial])))
+    return Prediction(
+        np.stack([part.probabilities for part in parts]),
+        np.stack([part.expected_entropy for part in parts]),
+    )
+
+
+def _ensembles(
+    steps: list[Classified], chosen: list[list[int]], heat: NDArray[np.float64]
+) -> list[Ensemble]:
+    """Return the classifiers of each trial's steps, to predict further nodes with."""
+    found = []
+    for trial, numbers in enumerate(chosen):
+        kept = [steps[k].members for k in numbers]
+        members = tuple(one for part in kept if part is not None for one in part[trial])
+        found.append(Ensemble(members, float(heat[trial])))
+    return found

@@ -1,0 +1,227 @@
+"""The refined recipe step by step: what is tempered, what counts, what is averaged."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import BayesianNodeClassifier, InputError
+from truegraph.data import load_dataset, random_split
+from truegraph.learning.distances import EmbeddingDistance
+from truegraph.tasks import refined
+from truegraph.tasks.ensemble import Prediction, tempered
+from truegraph.tasks.inputs import complete_inputs, distance_graph
+from truegraph.tasks.methods import Run
+from truegraph.tasks.node_graphs import combined_distance
+from truegraph.tasks.problem import Problem, open_problem
+from truegraph.tasks.refined import (
+    Classified,
+    FastOptions,
+    RefinedOptions,
+    classify,
+    combined,
+    round_graphs,
+    round_labels,
+    scaling_temperatures,
+    temperatures,
+    trusted_steps,
+)
+from truegraph.tasks.trials import find_method, run_trials
+
+QUICK = {"degree": 8, "samples": 4, "settings": {"epochs": 30}}
+
+
+def _problem(planted: Any) -> Problem:
+    inputs = complete_inputs(planted.features, planted.graph, 120)
+    return open_problem(
+        inputs, planted.labels, planted.splits, [0, 1, 2], classes=3, use_validation=False
+    )
+
+
+def _step(*rows: list[list[float]]) -> Classified:
+    chances = np.array(rows, dtype=np.float32)
+    return Classified(Prediction(chances, np.zeros(chances.shape[:2], np.float32)), None)
+
+
+def test_scalings_get_the_confidence_of_the_last_one() -> None:
+    generator = np.random.default_rng(0)
+    vague = [generator.dirichlet([5, 5, 5], size=(2, 50)).astype(np.float32) for _ in range(3)]
+    sure = [generator.dirichlet([0.3] * 3, size=(2, 50)).astype(np.float32) for _ in range(3)]
+    first, second = scaling_temperatures([vague, sure], temper=True)
+    assert (first < 1.0).all()
+    assert (second == 1.0).all()
+    reached = tempered(np.mean(vague, axis=0), first).max(axis=2).mean(axis=1)
+    np.testing.assert_allclose(reached, np.mean(sure, axis=0).max(axis=2).mean(axis=1), rtol=1e-6)
+    assert all((heat == 1.0).all() for heat in scaling_temperatures([vague, sure], temper=False))
+
+
+def test_training_nodes_keep_their_class_in_the_distances(planted: Any) -> None:
+    problem = _problem(planted)
+    wrong = np.zeros((3, 120, 3), dtype=np.float32)
+    wrong[..., 0], wrong[..., 1] = 0.6, 0.4
+    prediction = Prediction(wrong, np.zeros((3, 120), np.float32))
+    hard, soft = (round_labels(problem, prediction, kind) for kind in ("hard", "soft"))
+    for trial, train in enumerate(problem.train):
+        own = np.eye(3)[planted.labels[train]]
+        rest = np.setdiff1d(np.arange(120), train)
+        assert np.array_equal(hard[trial, train], own)
+        assert np.array_equal(soft[trial, train], own)
+        assert (hard[trial, rest] == [1.0, 0.0, 0.0]).all()
+        np.testing.assert_allclose(soft[trial, rest], np.tile([0.6, 0.4, 0.0], (len(rest), 1)))
+
+
+def test_the_nearest_graph_is_that_of_the_combined_distance(planted: Any) -> None:
+    problem = _problem(planted)
+    points = np.random.default_rng(0).normal(size=(120, 3))
+    distances = [EmbeddingDistance(points)] * 3
+    chances = np.full((3, 120, 3), 1 / 3, dtype=np.float32)
+    prediction = Prediction(chances, np.zeros((3, 120), np.float32))
+    options = RefinedOptions(degree=5, graph="nearest")
+    learned, graphs = round_graphs(problem, distances, prediction, options, Run())
+    assert learned is None
+    labels = round_labels(problem, prediction, "hard")
+    expected = distance_graph(combined_distance(points, labels[1], planted.graph), 5)
+    assert (graphs[1] != expected).nnz == 0
+
+
+def test_rounds_that_are_less_confident_do_not_count() -> None:
+    base = _step([[0.8, 0.2]], [[0.6, 0.4]])
+    first = _step([[0.7, 0.3]], [[0.9, 0.1]])
+    second = _step([[0.3, 0.7]], [[0.2, 0.8]])
+    run = Run()
+    chosen = trusted_steps([base, first, second], RefinedOptions(), run)
+    assert chosen == [[0], [1, 2]]
+    assert "in 1 of 2 trials" in run.notes[0]
+    trusting = RefinedOptions(safeguard=False)
+    assert trusted_steps([base, first, second], trusting, Run()) == [[1, 2], [1, 2]]
+    last = RefinedOptions(average="last")
+    assert trusted_steps([base, first, second], last, Run()) == [[0], [2]]
+    assert trusted_steps([base], RefinedOptions(rounds=0), Run()) == [[0], [0]]
+    mean = combined([base, first, second], chosen, np.array([1.0, 1.0]))
+    np.testing.assert_allclose(mean.probabilities, [[[0.8, 0.2]], [[0.55, 0.45]]], rtol=1e-6)
+    surer = combined([base, first, second], chosen, np.array([0.5, 1.0])).probabilities
+    np.testing.assert_allclose(surer[0, 0], [0.64 / 0.68, 0.04 / 0.68], rtol=1e-5)
+
+
+def test_without_rounds_it_is_the_classifier_alone(planted: Any) -> None:
+    options = RefinedOptions(rounds=0, calibration="none", **QUICK)
+    results = run_trials("refined", **planted._asdict(), seeds=[0, 1, 2], options=options)
+    assert results.certificates is None
+    problem = _problem(planted)
+    alone = classify(problem, planted.graph, 0, options, Run())
+    assert np.array_equal(results.probabilities, alone.prediction.probabilities)
+
+
+def test_temperatures_see_no_label_but_the_own_ones(planted: Any) -> None:
+    problem = _problem(planted)
+    options = RefinedOptions(**QUICK)
+    heat = temperatures(problem, options, Run())
+    assert heat.shape == (3,)
+    assert (heat != 1.0).all()
+    alone = temperatures(problem.select([1]), options, Run())
+    assert alone[0] == heat[1]
+    single = replace(problem, train=[train[:1] for train in problem.train])
+    assert (temperatures(single, options, Run()) == 1.0).all()
+
+
+def test_labels_left_out_are_not_trained_on(planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+    made = refined._trained
+
+    def spy(problem: Problem, *rest: Any) -> Any:
+        seen.append(problem)
+        return made(problem, *rest)
+
+    monkeypatch.setattr(refined, "_trained", spy)
+    problem = _problem(planted)
+    temperatures(problem, RefinedOptions(**QUICK), Run())
+    (folds,) = seen
+    assert folds.trials == 9
+    for trial, train in enumerate(problem.train):
+        own = [kept for kept, seed in zip(folds.train, folds.seeds, strict=True) if seed == trial]
+        left = [np.setdiff1d(train, kept) for kept in own]
+        assert np.array_equal(np.sort(np.concatenate(left)), np.sort(train))
+
+
+def test_features_of_both_signs_are_scaled_by_length(planted: Any) -> None:
+    given = planted._asdict() | {"features": planted.features.toarray() - 0.1}
+    results = run_trials("refined", **given, seeds=[0, 1, 2], options={**QUICK, "rounds": 0})
+    assert any("only rows of length one" in note for note in results.notes)
+
+
+def test_many_nodes_get_fewer_edges_each() -> None:
+    points = np.zeros((12_000, 1))
+    inputs = complete_inputs(points + 1.0, csr_array((12_000, 12_000)), 12_000)
+    split = random_split(np.arange(12_000) % 3, 2, random_state=0)
+    problem = open_problem(
+        inputs, np.arange(12_000) % 3, [split], [0], classes=3, use_validation=False
+    )
+    assert refined._degree(problem, RefinedOptions()) == 50
+    assert refined._degree(problem, RefinedOptions(degree=80)) == 80
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rounds": -1}, "rounds is -1"),
+        ({"samples": 0}, "samples is 0"),
+        ({"scalings": ()}, "scalings is"),
+        ({"scalings": ("sum", "max")}, "one or both of sum, length"),
+        ({"scalings": "sum"}, "scalings is 'sum'"),
+        ({"graph": "knn"}, "Use one of learned, nearest"),
+        ({"calibration": True}, "Use one of cross-fit, none"),
+        ({"embedding": "pca"}, "Use 'vgae', 'svd' or an array"),
+        ({"embedding": "svd", "embedding_options": {"epochs": 3}}, "unknown entry 'epochs'"),
+    ],
+)
+def test_bad_options_are_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RefinedOptions(**changes)
+
+
+def test_recipes_of_the_estimator() -> None:
+    def model(**changes: Any) -> tuple[str, Any]:
+        return BayesianNodeClassifier(**changes)._model()
+
+    assert model()[0] == "bgcn"
+    name, options = model(recipe="fast", degree=7, options={"rounds": 2})
+    chosen = find_method(name).options(options)
+    assert isinstance(chosen, FastOptions)
+    assert (chosen.degree, chosen.rounds, chosen.embedding, chosen.samples) == (7, 2, "svd", 20)
+    with pytest.raises(InputError, match="Use one of paper, refined, fast"):
+        model(recipe="best")
+    with pytest.raises(InputError, match="base is 'gat', but recipe 'refined' has no such choice"):
+        model(recipe="refined", base="gat")
+
+
+def test_new_nodes_are_predicted_by_all_classifiers(planted: Any) -> None:
+    labels = np.full(120, -1)
+    labels[planted.splits[0].train] = planted.labels[planted.splits[0].train]
+    classifier = BayesianNodeClassifier(recipe="fast", degree=8, samples=4, random_state=0)
+    classifier.fit(planted.features, labels, graph=planted.graph)
+    twin = 5  # a new node with the features and the neighbours of node 5
+    edges = [(120, int(other)) for other in planted.graph[[twin]].indices]
+    found = classifier.predict_proba(X=planted.features[[twin]], edges=edges)
+    assert found.shape == (1, 3)
+    assert found.argmax() == classifier.predict_proba([twin]).argmax()
+
+
+def test_on_cora_it_beats_its_control_and_is_calibrated() -> None:
+    cora = load_dataset("cora")
+    splits = [random_split(cora.labels, 5, random_state=seed) for seed in (100, 101)]
+
+    def accuracy(options: dict[str, Any]) -> float:
+        found = run_trials(
+            "fast", cora.features, cora.graph, cora.labels, splits, [100, 101], options=options
+        )
+        right = [
+            (row[split.test] == cora.labels[split.test]).mean()
+            for row, split in zip(found.predictions, splits, strict=True)
+        ]
+        return float(np.mean(right))
+
+    assert accuracy({"degree": 50}) > accuracy({"rounds": 0})
