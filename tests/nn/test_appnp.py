@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.sparse import csr_array
 
-from truegraph.nn.appnp import APPNP, APPNPSettings
+from truegraph.nn import appnp
+from truegraph.nn.appnp import APPNP, APPNPSettings, _reached
 from truegraph.nn.model import Inputs
 from truegraph.nn.sparse import FixedSparse
 
@@ -45,3 +47,19 @@ def test_hyperparameters() -> None:
     assert (settings.hidden, settings.dropout, settings.epochs) == (64, 0.5, 200)
     assert (settings.restart, settings.steps, settings.weight_decay) == (0.1, 10, 5e-3)
     assert APPNP(settings, 3, 2).decay() == {"first": 5e-3}
+
+
+def test_training_may_leave_out_what_hardly_counts() -> None:
+    spread = np.array([[0.5, 0.3, 0.15, 0.05, 0.0], [0.6, 0.2, 0.15, 0.05, 0.0]], dtype=np.float32)
+    assert _reached(spread, APPNPSettings()).tolist() == [0, 1, 2, 3]
+    assert _reached(spread, APPNPSettings(coverage=0.9)).tolist() == [0, 1, 2]
+    assert _reached(spread, APPNPSettings(coverage=0.5)).tolist() == [0]
+    assert _reached(spread[:, ::-1], APPNPSettings(reach=2)).tolist() == [3, 4]
+
+
+def test_propagation_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = APPNP(APPNPSettings(), 3, 2)
+    operator = APPNP.operator(csr_array(GRAPH))
+    whole = model._rows(operator, np.arange(4))
+    monkeypatch.setattr(appnp, "_BLOCK", 1)
+    assert np.array_equal(model._rows(operator, np.arange(4)), whole)

@@ -19,6 +19,8 @@ from truegraph.nn.receptive import operators_of
 from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.targets import Targets, cross_entropy
 
+_BLOCK = 10_000_000  # numbers that a block of the propagation holds
+
 
 @dataclass(frozen=True)
 class APPNPSettings(MLPSettings):
@@ -33,7 +35,9 @@ class APPNPSettings(MLPSettings):
     coverage : float
         Share of the propagated weight that training keeps: of the nodes that the labelled ones
         reach, those with the least weight are left out as far as this allows. Their hidden units
-        are then not computed in every epoch. Predictions are not affected.
+        are then not computed in every epoch. Predictions are on the whole graph all the same.
+    reach : int, optional
+        At most so many nodes are kept.
     """
 
     hidden: int = 64
@@ -41,6 +45,7 @@ class APPNPSettings(MLPSettings):
     restart: float = 0.1
     steps: int = 10
     coverage: float = 1.0
+    reach: int | None = None
 
 
 class SpreadRows(NamedTuple):
@@ -78,7 +83,7 @@ class APPNP(MLP):
         """Return the rows of p(A) at the labelled nodes, so that no epoch has to propagate."""
         pairs = zip(operators_of(inputs, targets), targets.sets(), strict=True)
         rows = [self._rows(operator, labelled) for operator, labelled in pairs]
-        reached = [_reached(spread, self.settings.coverage) for spread in rows]
+        reached = [_reached(spread, self.settings) for spread in rows]
         size = (len(rows), max(map(len, rows)), max(map(len, reached)))
         stacked = np.zeros(size, dtype=np.float32)
         for trial, (spread, nodes) in enumerate(zip(rows, reached, strict=True)):
@@ -87,13 +92,19 @@ class APPNP(MLP):
         return SpreadRows(features, torch.from_numpy(stacked), targets.local())
 
     def _rows(self, operator: csr_array, nodes: np.ndarray) -> np.ndarray:
+        """Return the rows of p(A) at some nodes, (len(nodes), N)."""
         backward = operator.T.tocsr().astype(np.float64)
-        start = np.zeros((operator.shape[0], len(nodes)))
-        start[nodes, np.arange(len(nodes))] = 1.0
-        restart, spread = self.settings.restart, start
-        for _ in range(self.settings.steps):
-            spread = (1.0 - restart) * (backward @ spread) + restart * start
-        return spread.T
+        found = np.empty((len(nodes), operator.shape[0]), dtype=np.float32)
+        width = max(1, _BLOCK // operator.shape[0])
+        for begin in range(0, len(nodes), width):
+            part = nodes[begin : begin + width]
+            start = np.zeros((operator.shape[0], len(part)))
+            start[part, np.arange(len(part))] = 1.0
+            restart, spread = self.settings.restart, start
+            for _ in range(self.settings.steps):
+                spread = (1.0 - restart) * (backward @ spread) + restart * start
+            found[begin : begin + width] = spread.T
+        return found
 
     def loss(  # type: ignore[override]
         self, weights: Weights, inputs: Inputs, prepared: SpreadRows, noise: Noise
@@ -104,11 +115,12 @@ class APPNP(MLP):
         return cross_entropy(logits, prepared.targets), {}
 
 
-def _reached(spread: np.ndarray, coverage: float) -> np.ndarray:
+def _reached(spread: np.ndarray, settings: APPNPSettings) -> np.ndarray:
     """Return the columns of (n0, N) that carry weight, without the lightest ones."""
-    weight = spread.sum(axis=0)
-    if coverage >= 1.0:
+    weight = spread.sum(axis=0, dtype=np.float64)
+    most = len(weight) if settings.reach is None else settings.reach
+    if settings.coverage >= 1.0 and np.count_nonzero(weight) <= most:
         return np.flatnonzero(weight)
     order = np.argsort(-weight, kind="stable")
-    kept = np.searchsorted(np.cumsum(weight[order]), coverage * weight.sum()) + 1
-    return np.sort(order[:kept])
+    kept = np.searchsorted(np.cumsum(weight[order]), settings.coverage * weight.sum()) + 1
+    return np.sort(order[: min(kept, most)])

@@ -1,0 +1,107 @@
+"""The fast recipe on a planted graph of up to a million nodes: time, memory, accuracy.
+
+    python benchmarks/fast.py                 # 10,000, 100,000 and 1,000,000 nodes
+    python benchmarks/fast.py --nodes 50000
+
+Every node has 20 of 2,000 words and about 5 edges; words and edges prefer the node's class, one of
+10. Ten nodes per class are labelled. Each size runs in a process of its own, so that its peak
+memory is its own, after one small run that compiles. The rival is APPNP on the same graph.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+
+import numpy as np
+from scipy.sparse import coo_array, csr_array
+
+CLASSES, WORDS, WORDS_PER_NODE, EDGES_PER_NODE = 10, 2_000, 20, 2.5
+SIZES = (10_000, 100_000, 1_000_000)
+
+
+def planted(nodes: int, seed: int = 0) -> tuple[csr_array, csr_array, np.ndarray]:
+    """Return features (N, words), graph (N, N) and labels (N,)."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(0, CLASSES, nodes)
+    by_class = np.argsort(labels, kind="stable")
+    begins = np.searchsorted(labels[by_class], np.arange(CLASSES + 1))
+
+    def partners(sources: np.ndarray, within: float) -> np.ndarray:
+        """Draw a node for each source, of its class with some chance."""
+        anyone = generator.integers(0, nodes, sources.size)
+        own = labels[sources]
+        place = begins[own] + (generator.random(sources.size) * np.diff(begins)[own]).astype(int)
+        same = generator.random(sources.size) < within
+        return np.where(same, by_class[place], anyone)
+
+    sources = generator.integers(0, nodes, int(EDGES_PER_NODE * nodes))
+    targets = partners(sources, within=0.7)
+    ones = np.ones(sources.size)
+    links = coo_array((ones, (sources, targets)), shape=(nodes, nodes))
+    graph = csr_array(links + links.T)
+    graph.data[:] = 1.0
+    graph.setdiag(0.0)
+    graph.eliminate_zeros()
+    owners = np.repeat(np.arange(nodes), WORDS_PER_NODE)
+    words = generator.integers(0, WORDS, owners.size)
+    typical = generator.random(owners.size) < 0.3
+    per_class = WORDS // CLASSES
+    words[typical] = labels[owners[typical]] * per_class + words[typical] % per_class
+    table = coo_array((np.ones(owners.size), (owners, words)), shape=(nodes, WORDS))
+    return csr_array(table), graph, labels
+
+
+def measure(nodes: int) -> dict[str, object]:
+    """Fit both classifiers on one graph, in this process."""
+    from truegraph import BayesianNodeClassifier, NodeClassifier
+
+    small = planted(2_000)
+    for kind in (BayesianNodeClassifier(recipe="fast"), NodeClassifier("appnp")):
+        kind.fit(small[0], _labelled(small[2]), graph=small[1])
+    features, graph, labels = planted(nodes)
+    y = _labelled(labels)
+    found: dict[str, object] = {"nodes": nodes, "edges": graph.nnz // 2}
+    for name, classifier in (
+        ("fast", BayesianNodeClassifier(recipe="fast", random_state=0)),
+        ("appnp", NodeClassifier("appnp", random_state=0)),
+    ):
+        began, processor = time.perf_counter(), time.process_time()
+        classifier.fit(features, y, graph=graph)
+        found[name] = {
+            "seconds": round(time.perf_counter() - began, 1),
+            "processor seconds": round(time.process_time() - processor, 1),
+            "accuracy": round(float(np.mean(classifier.predict()[y < 0] == labels[y < 0])), 4),
+            "peak MB": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000),
+            "stages": {k: round(v, 1) for k, v in classifier.seconds_.items()},
+            "notes": list(classifier.notes_),
+        }
+    return found
+
+
+def _labelled(labels: np.ndarray) -> np.ndarray:
+    y = np.full(labels.size, -1)
+    for label in range(CLASSES):
+        y[np.flatnonzero(labels == label)[:10]] = label
+    return y
+
+
+def main() -> None:
+    """Measure every size in a process of its own."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--nodes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--here", action="store_true", help="measure in this process")
+    options = parser.parse_args()
+    for nodes in options.nodes:
+        if options.here:
+            print(json.dumps(measure(nodes)))
+        else:
+            subprocess.run([sys.executable, __file__, "--here", "--nodes", str(nodes)], check=True)
+
+
+if __name__ == "__main__":
+    main()
