@@ -14,8 +14,9 @@ import re
 from pathlib import Path
 
 from truegraph.data.storage import write_text
-from truegraph.experiments import TrialStore
+from truegraph.experiments import Experiment, TrialStore
 from truegraph.experiments.cell_summary import summarise
+from truegraph.experiments.experiment import builtin_experiments
 from truegraph.experiments.layout import Table, markdown
 from truegraph.experiments.summary import cells_csv, result_tables, trials_csv
 
@@ -25,7 +26,13 @@ ROOT = Path(__file__).resolve().parent.parent
 def tables_of(run: Path, folder: Path) -> tuple[str, str]:
     """Write a run's cells and trials as CSV; return its name and its tables as Markdown."""
     with TrialStore.open(run) as store:
-        experiment, records = store.experiment, store.records()
+        stored = store.experiment
+    # The last call may have run a part of the experiment: the table is of the whole.
+    experiment = builtin_experiments().get(stored.name, stored)
+    if (own := folder / f"{stored.name}.toml").is_file():
+        experiment = Experiment.from_toml(own)
+    with TrialStore.create(run, experiment) as store:
+        records = store.records()
     cells = summarise(records, experiment)
     write_text(folder / f"{experiment.name}.csv", cells_csv(cells, experiment))
     write_text(folder / f"{experiment.name}_trials.csv", trials_csv(records, experiment))
