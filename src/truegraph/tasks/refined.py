@@ -167,16 +167,9 @@ class Classified:
 
 
 class Refined(Method):
-    """The refined recipe and its controls.
+    """The refined recipe and, with other options, its controls."""
 
-    Parameters
-    ----------
-    options_type : type
-        Whose defaults hold.
-    """
-
-    def __init__(self, options_type: type[RefinedOptions] = RefinedOptions) -> None:
-        self.options_type = options_type  # type: ignore[misc]
+    options_type = RefinedOptions
 
     def trials_at_once(self, problem: Problem, options: RefinedOptions) -> int:
         """Return how many learned graphs and sets of samples fit into memory together."""
@@ -210,6 +203,12 @@ class Refined(Method):
             None if graphs is None else [graph.certificate for graph in graphs],
             ensembles,
         )
+
+
+class Fast(Refined):
+    """The fast recipe."""
+
+    options_type = FastOptions
 
 
 def _fitting(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOptions:

@@ -45,7 +45,7 @@ from truegraph.tasks.methods import (
 from truegraph.tasks.parametric_bgcn import ParametricBGCN
 from truegraph.tasks.posterior import WeightSamples, entropy
 from truegraph.tasks.problem import open_problem
-from truegraph.tasks.refined import FastOptions, Refined
+from truegraph.tasks.refined import Fast, Refined
 
 METHODS: dict[str, Method] = {
     **{name: Network(name) for name in CLASSIFIERS},
@@ -56,7 +56,7 @@ METHODS: dict[str, Method] = {
     "bgcn": BGCN(),
     "bgcn-parametric": ParametricBGCN(),
     "refined": Refined(),
-    "fast": Refined(FastOptions),
+    "fast": Fast(),
 }
 
 
