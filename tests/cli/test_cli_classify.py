@@ -70,9 +70,19 @@ def test_own_files(program, people: Path) -> None:
     assert "new/p.csv, g.csv" in done.out
 
 
-def test_the_seed_decides_the_bytes(program, people: Path) -> None:
+def test_own_files_by_the_refined_recipe(program, people: Path) -> None:
+    options = ["--models", "refined", "--out", "p.csv", "--graph-out", "g.csv", "--json"]
+    done = program("classify", *ALL_FILES, *options, "--quiet")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["learned_edges"] == len(pd.read_csv("g.csv"))
+    assert right_share(people / "p.csv") == 1.0
+    assert (pd.read_csv("p.csv")["mutual_information"] >= 0).all()
+
+
+@pytest.mark.parametrize("model", ["bgcn", "refined", "fast"])
+def test_the_seed_decides_the_bytes(program, people: Path, model: str) -> None:
     for name, seed, jobs in (("a", 3, 1), ("b", 3, 2), ("c", 4, 2)):
-        options = ["--seed", seed, "--jobs", jobs, "--quiet", "--samples", 4]
+        options = ["--seed", seed, "--jobs", jobs, "--quiet", "--samples", 4, "--models", model]
         assert program("classify", *ALL_FILES, "--out", f"{name}.csv", *options).code == 0
     a, b, c = (Path(f"{name}.csv").read_bytes() for name in "abc")
     assert a == b != c
@@ -190,7 +200,7 @@ BAD_USAGE = {
     ),
     "unlearned graph": (
         [*ALL_FILES, "--out", "p.csv", "--models", "gcn", "--graph-out", "g.csv"],
-        "--graph-out g.csv: gcn learns no graph. Use bgcn for it.",
+        "--graph-out g.csv: gcn learns no graph. Use bgcn or refined for it.",
     ),
     "trials of files": (
         [*ALL_FILES, "--out", "p.csv", "--trials", "3"],
