@@ -164,6 +164,18 @@ def test_many_nodes_get_fewer_edges_each() -> None:
     assert refined._degree(problem, RefinedOptions(degree=80)) == 80
 
 
+def test_many_nodes_get_fewer_dimensions(planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = _problem(planted)
+    assert not refined._fitting(problem, FastOptions(), Run()).embedding_options
+    monkeypatch.setattr(refined, "_MANY_NODES", 100)
+    run = Run()
+    assert refined._fitting(problem, FastOptions(), run).embedding_options == {"dimension": 16}
+    assert "embedding: 16 dimensions on so many nodes" in run.notes
+    own = FastOptions(embedding_options={"dimension": 7})
+    assert refined._fitting(problem, own, Run()).embedding_options == {"dimension": 7}
+    assert not refined._fitting(problem, RefinedOptions(), Run()).embedding_options
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -73,6 +73,8 @@ _MEMORY = 1e9
 _BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
 _EDGES = 600_000.0  # more nodes than these allow 100 edges each get fewer, but not below:
 _LEAST_DEGREE = 10.0
+_MANY_NODES = 50_000
+_FEW_DIMENSIONS = {"dimension": 16}
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,6 +220,12 @@ def _fitting(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOpti
         run.note("features have negative values: only rows of length one are used")
     if options.rounds == 0:
         return options
+    if options.embedding == "svd" and problem.inputs.n_nodes > _MANY_NODES:
+        # The search for neighbours among many nodes costs ever more with the dimension.
+        options = replace(
+            options, embedding_options=_FEW_DIMENSIONS | dict(options.embedding_options)
+        )
+        run.note(f"embedding: {options.embedding_options['dimension']} dimensions on so many nodes")
     degree = noted_degree(problem, options, run)
     large = _degree(problem, options)
     if large < degree:
