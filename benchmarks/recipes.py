@@ -4,9 +4,9 @@
     python benchmarks/recipes.py large                   # 10,000, 100,000 and 1,000,000 nodes
     python benchmarks/recipes.py large --nodes 50000
 
-Claims: on Cora, all splits' classifiers trained together, a split costs at most 3 times what it
-costs with the paper's recipe (embedding, which both share, not counted); the fast recipe takes a
-million nodes in minutes, with memory linear in the nodes.
+Claim: on Cora, all splits' classifiers trained together, a split costs at most 3 times what it
+costs with the paper's recipe (embedding, which both share, not counted). The second part shows how
+time and memory of the fast recipe grow with the nodes.
 
 On a large graph every node has 20 of 2,000 words and about 5 edges; words and edges prefer the
 node's class, one of 10. Ten nodes per class are labelled. Each size runs in a process of its own,
