@@ -20,6 +20,9 @@ from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.targets import Targets, cross_entropy
 
 _BLOCK = 10_000_000  # numbers that a block of the propagation holds
+# Sums run over a multiple of so many nodes: a sum in vector lanes has no remainder then, and trials
+# with fewer nodes get the same bits alone as beside others.
+_LANES = 128
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class APPNP(MLP):
         pairs = zip(operators_of(inputs, targets), targets.sets(), strict=True)
         rows = [self._rows(operator, labelled) for operator, labelled in pairs]
         reached = [_reached(spread, self.settings) for spread in rows]
-        size = (len(rows), max(map(len, rows)), max(map(len, reached)))
+        width = -(-max(map(len, reached)) // _LANES) * _LANES
+        size = (len(rows), max(map(len, rows)), width)
         stacked = np.zeros(size, dtype=np.float32)
         for trial, (spread, nodes) in enumerate(zip(rows, reached, strict=True)):
             stacked[trial, : len(spread), : len(nodes)] = spread[:, nodes]
@@ -111,7 +115,9 @@ class APPNP(MLP):
     ) -> tuple[torch.Tensor, Weights]:
         """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
         start = perceptron(weights, prepared.features, noise, self.settings.dropout)
-        logits = trial_matmul(prepared.spread.to(start.device), start)
+        spread = prepared.spread.to(start.device)
+        filled = torch.nn.functional.pad(start, (0, 0, 0, spread.shape[2] - start.shape[1]))
+        logits = trial_matmul(spread, filled)
         return cross_entropy(logits, prepared.targets), {}
 
 
