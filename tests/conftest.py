@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+
+# A shell that starts the tests in the background lets them, and all they start, ignore interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 MINE: dict[str, Any] = {
     "name": "mine",
