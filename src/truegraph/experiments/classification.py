@@ -89,12 +89,7 @@ class ClassificationTask:
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
-        dataset = open_dataset(cell.dataset, cell.conditions["component"])
-        if dataset.fingerprint != context.fingerprint:
-            raise DataError(
-                f"data set {cell.dataset!r} differs from the one that the run was started with. "
-                "Give all workers the same data."
-            )
+        dataset = checked_dataset(cell, context)
         return self.run_on(dataset, cell, seeds, context)
 
     def run_on(
@@ -142,6 +137,17 @@ def open_dataset(name: str, component: str) -> NodeDataset:
         raise InputError(f"no data set is called {name!r}.{suggestion(name, REGISTRY)}")
     which = cast(Literal["full", "largest"], component)
     return _loaded(name, which, os.environ.get("TRUEGRAPH_DATA"))
+
+
+def checked_dataset(cell: Cell, context: Context) -> NodeDataset:
+    """Return the data set of a cell, if it is the one that the run was started with."""
+    dataset = open_dataset(cell.dataset, cell.conditions["component"])
+    if dataset.fingerprint != context.fingerprint:
+        raise DataError(
+            f"data set {cell.dataset!r} differs from the one that the run was started with. "
+            "Give all workers the same data."
+        )
+    return dataset
 
 
 def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:

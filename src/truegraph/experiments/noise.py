@@ -11,8 +11,12 @@ from dataclasses import replace
 
 from truegraph.data import NodeDataset
 from truegraph.data.perturbation import perturb_graph
-from truegraph.errors import DataError, InputError
-from truegraph.experiments.classification import ClassificationTask, open_dataset
+from truegraph.errors import InputError
+from truegraph.experiments.classification import (
+    ClassificationTask,
+    checked_dataset,
+    open_dataset,
+)
 from truegraph.experiments.task import Cell, Condition, Context, TrialResult
 
 
@@ -36,12 +40,7 @@ class NoiseTask(ClassificationTask):
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split and one noisy graph per seed, and score it."""
-        dataset = open_dataset(cell.dataset, cell.conditions["component"])
-        if dataset.fingerprint != context.fingerprint:
-            raise DataError(
-                f"data set {cell.dataset!r} differs from the one that the run was started with. "
-                "Give all workers the same data."
-            )
+        dataset = checked_dataset(cell, context)
         found = []
         for seed in seeds:
             found += self.run_on(perturbed(dataset, cell, seed), cell, [seed], context)

@@ -107,11 +107,7 @@ class BGCNOptions(GraphOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
-                )
+        self._check_choices(_CHOICES)
         if self.samples is not None and self.samples < 1:
             raise InputError(f"samples is {self.samples}. Draw at least one sample.")
         self._check_inference()

@@ -54,7 +54,7 @@ class GraphOptions:
         Options of `truegraph.nn.vgae.embed_vgae` (epochs, hidden, dimension, normalize_features)
         or of `truegraph.nn.svd_embedding.embed_svd` (dimension).
     embedding_seed : int, optional
-        Seed of the embedding, for all trials; default: each trial's own seed.
+        Seed of the VGAE, for all trials; default: each trial's own seed. "svd" needs none.
     scope, solver, tol
         As in `truegraph.GraphLearner`.
     """
@@ -80,6 +80,14 @@ class GraphOptions:
             if name not in known:
                 raise InputError(
                     f"unknown entry {name!r} of embedding_options{nearest(name, known)}"
+                )
+
+    def _check_choices(self, choices: Mapping[str, tuple[str, ...]]) -> None:
+        """Raise an InputError unless the named options have one of their values."""
+        for name, allowed in choices.items():
+            if getattr(self, name) not in allowed:
+                raise InputError(
+                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
                 )
 
 

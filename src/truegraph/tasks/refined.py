@@ -19,7 +19,7 @@ probabilities themselves in D2, and one round.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,11 +118,7 @@ class RefinedOptions(GraphOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name, allowed in _CHOICES.items():
-            if getattr(self, name) not in allowed:
-                raise InputError(
-                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
-                )
+        self._check_choices(_CHOICES)
         if self.rounds < 0:
             raise InputError(f"rounds is {self.rounds}. Use 0 or more.")
         if self.samples < 1:
@@ -135,10 +131,11 @@ class RefinedOptions(GraphOptions):
 
     @property
     def classifier_settings(self) -> APPNPSettings:
-        """Settings of the classifiers."""
-        if self.settings is None:
-            return APPNPSettings(coverage=_COVERAGE, reach=_REACH)
-        settings: APPNPSettings = options_from(self.settings, APPNPSettings)
+        """Settings of the classifiers; a mapping changes only what it names."""
+        given = {} if self.settings is None else self.settings
+        if isinstance(given, Mapping):
+            given = {"coverage": _COVERAGE, "reach": _REACH, **given}
+        settings: APPNPSettings = options_from(given, APPNPSettings)
         return settings
 
 
