@@ -4,7 +4,8 @@
 
 RESULTS.md holds the words; a table stands between two comments, ``<!-- table NAME -->`` and
 ``<!-- end NAME -->``, where NAME is the experiment's, and is replaced by the one that the run's
-store gives now. Nobody types a figure of a table.
+store gives now. Nobody types a figure of a table. benchmarks/README.md repeats the first table of
+a run where it has a place for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from truegraph.experiments.summary import cells_csv, result_tables, trials_csv
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def tables_of(run: Path, folder: Path) -> tuple[str, str]:
+def tables_of(run: Path, folder: Path) -> tuple[str, list[str]]:
     """Write a run's cells and trials as CSV; return its name and its tables as Markdown."""
     with TrialStore.open(run) as store:
         stored = store.experiment
@@ -36,7 +37,7 @@ def tables_of(run: Path, folder: Path) -> tuple[str, str]:
     cells = summarise(records, experiment)
     write_text(folder / f"{experiment.name}.csv", cells_csv(cells, experiment))
     write_text(folder / f"{experiment.name}_trials.csv", trials_csv(records, experiment))
-    return experiment.name, "\n".join(map(shown, result_tables(cells, experiment)))
+    return experiment.name, [shown(table) for table in result_tables(cells, experiment)]
 
 
 def shown(table: Table) -> str:
@@ -47,13 +48,21 @@ def shown(table: Table) -> str:
     return f"<details><summary>{table.heading}</summary>\n\n{text}\n</details>\n"
 
 
-def replaced(text: str, name: str, tables: str) -> str:
-    """Return the document with the tables of one experiment in their place."""
+def replaced(text: str, name: str, tables: str) -> str | None:
+    """Return the document with new tables of one experiment; None if it has no place for them."""
     begin, end = f"<!-- table {name} -->", f"<!-- end {name} -->"
     pattern = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
     if not pattern.search(text):
-        raise SystemExit(f"RESULTS.md has no place for {name}: add {begin} and {end}.")
+        return None
     return pattern.sub(lambda _: f"{begin}\n{tables}\n{end}", text)
+
+
+def put(document: Path, name: str, tables: str) -> bool:
+    """Put tables into a document, and return whether it has a place for them."""
+    text = replaced(document.read_text(encoding="utf-8"), name, tables)
+    if text is not None:
+        write_text(document, text)
+    return text is not None
 
 
 def main() -> None:
@@ -62,11 +71,14 @@ def main() -> None:
     parser.add_argument("runs", type=Path, nargs="+", help="folders of runs")
     parser.add_argument("--root", type=Path, default=ROOT, help="folder of RESULTS.md")
     options = parser.parse_args()
-    document = options.root / "RESULTS.md"
-    text = document.read_text(encoding="utf-8")
     for run in options.runs:
-        text = replaced(text, *tables_of(run, options.root / "results"))
-    write_text(document, text)
+        name, tables = tables_of(run, options.root / "results")
+        if not put(options.root / "RESULTS.md", name, "\n".join(tables)):
+            places = f"<!-- table {name} --> and <!-- end {name} -->"
+            raise SystemExit(f"RESULTS.md has no place for {name}: add {places}.")
+        benchmarks = options.root / "benchmarks" / "README.md"
+        if benchmarks.is_file():
+            put(benchmarks, name, tables[0])
 
 
 if __name__ == "__main__":

@@ -62,6 +62,9 @@ def test_a_table_goes_into_its_place(tmp_path: Path) -> None:
     run_experiment(experiment, tmp_path / "run", jobs=1)
     document = tmp_path / "RESULTS.md"
     document.write_text("before\n<!-- table small -->\nold\n<!-- end small -->\nafter\n")
+    (tmp_path / "benchmarks").mkdir()
+    digest = tmp_path / "benchmarks" / "README.md"
+    digest.write_text("<!-- table small -->\n<!-- end small -->\n")
     script = str(ROOT / "scripts" / "write_results.py")
     command = [sys.executable, script, str(tmp_path / "run"), "--root", str(tmp_path)]
     subprocess.run(command, check=True)
@@ -71,3 +74,4 @@ def test_a_table_goes_into_its_place(tmp_path: Path) -> None:
     assert "label-propagation" in text
     assert "old" not in text
     assert (tmp_path / "results" / "small.csv").is_file()
+    assert digest.read_text().count("label-propagation") == 1
