@@ -17,7 +17,7 @@ O(K (batch_nodes * batch_partners + links + drawn non-links)).
 
 The authors draw 1 % of the non-links in each iteration, which grows with N^2. Here at most 100,000
 are drawn, nearly three times as many as theirs on Cora: on graphs of up to 4,472 nodes nothing
-changes, on Pubmed a fit takes a tenth of the time and finds the same beta to 0.1 %.
+changes, on Pubmed a fit takes a tenth of the time and finds the same beta to 0.2 %.
 """
 
 from __future__ import annotations
