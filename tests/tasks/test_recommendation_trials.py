@@ -59,6 +59,15 @@ def test_base_and_bayesian_version_share_the_base_training(tmp_path: Path) -> No
     assert (later.run("bbpr-mf", QUICK).top_items == alone.top_items).all()
 
 
+def test_trainings_with_a_curve_serve_those_who_do_not_want_it(tmp_path: Path) -> None:
+    alone = RecommendationTrial(SPLIT, 0).run("bbpr-mf", QUICK)
+    RecommendationTrial(SPLIT, 0, cache=tmp_path, watch_test=True).run("bbpr-mf", QUICK)
+    kept = set(tmp_path.glob("*.safetensors"))
+    later = RecommendationTrial(SPLIT, 0, cache=tmp_path).run("bbpr-mf", QUICK)
+    assert set(tmp_path.glob("*.safetensors")) == kept
+    assert (later.top_items == alone.top_items).all()
+
+
 @pytest.mark.parametrize("model", ["bngcf", "mgccf", "ease"])
 def test_poisoned_test_interactions_change_nothing(model: str) -> None:
     poison = csr_array(np.ones(SPLIT.test.shape, dtype=np.float32) * np.nan)

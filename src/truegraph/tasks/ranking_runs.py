@@ -189,11 +189,14 @@ class RankingRun:
         """Read a training from the cache, or do it and keep it there."""
         if self.cache is None:
             return train()
-        file = self.cache / f"{self._fingerprint(what)}.safetensors"
+        file = self._file(self.cache, what)
         with file_lock(file.with_suffix(".lock")):
             if not file.is_file():
                 write_ranking(file, train())
         return read_ranking(file)
+
+    def _file(self, folder: Path, what: str) -> Path:
+        return folder / f"{self._fingerprint(what)}.safetensors"
 
     def _fingerprint(self, what: str) -> str:
         """SHA-256 of everything that decides a training."""
@@ -208,9 +211,11 @@ class RankingRun:
     def continued(self, pool: NegativePool, progress: Progress | None = None) -> TrainedRanking:
         """Go on from the base model's weights with some pool of negatives."""
         patience = self.options.continued_patience
-        watched = "" if self.watched is None else ", watched"
+        what = f"continued, patience {patience}, pool {pool.fingerprint}"
+        with_record = f"{what}, watched"  # the same weights, and the record of what was watched
+        is_there = self.cache is not None and self._file(self.cache, with_record).is_file()
         return self._kept(
-            f"continued, patience {patience}, pool {pool.fingerprint}{watched}",
+            with_record if is_there or self.watched is not None else what,
             lambda: train_ranking(
                 self.model,
                 self.base.weights,
