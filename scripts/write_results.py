@@ -4,8 +4,11 @@
 
 RESULTS.md holds the words; a table stands between two comments, ``<!-- table NAME -->`` and
 ``<!-- end NAME -->``, where NAME is the experiment's, and is replaced by the one that the run's
-store gives now. Nobody types a figure of a table. benchmarks/README.md repeats the first table of
-a run where it has a place for it.
+store gives now. Nobody types a figure of a table. A table or picture of the report goes between
+``<!-- part NAME: HEADING -->`` and ``<!-- end part -->``, where HEADING is the one that it has in
+the report; pictures are drawn to results/. A store that was restored from the committed trials
+lacks what most of these parts show: they then stay as they are. benchmarks/README.md repeats the
+first table of a run where it has a place for it.
 """
 
 from __future__ import annotations
@@ -20,6 +23,9 @@ from truegraph.experiments.cell_summary import summarise
 from truegraph.experiments.experiment import builtin_experiments
 from truegraph.experiments.layout import Table, markdown
 from truegraph.experiments.summary import cells_csv, result_tables, trials_csv
+from truegraph.report.page import Picture
+from truegraph.report.run_page import run_page
+from truegraph.report.runs import Run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -57,6 +63,36 @@ def replaced(text: str, name: str, tables: str) -> str | None:
     return pattern.sub(lambda _: f"{begin}\n{tables}\n{end}", text)
 
 
+def with_parts(text: str, run: Run, folder: Path) -> str:
+    """Return the document with the parts of the run's report that it has a place for."""
+    name = run.experiment.name
+    pattern = re.compile(f"(<!-- part {re.escape(name)}: (.*?) -->\n).*?(<!-- end part -->)", re.S)
+    if not pattern.search(text):
+        return text
+    parts = {part.heading: part for part in run_page([run]).parts}
+
+    def filled(place: re.Match[str]) -> str:
+        begin, heading, end = place.groups()
+        part = parts.get(heading)
+        if isinstance(part, Table):
+            return f"{begin}{shown(part)}\n{end}"
+        if isinstance(part, Picture):
+            return f"{begin}{drawn(part, name, folder)}\n{end}"
+        return place.group()
+
+    return pattern.sub(filled, text)
+
+
+def drawn(picture: Picture, name: str, folder: Path) -> str:
+    """Draw the panels of a picture to files; return the Markdown that shows them."""
+    lines = []
+    for number, panel in enumerate(picture.panels, 1):
+        file = folder / f"{name}-{number}.png"
+        panel.figure.savefig(file, dpi=110, metadata={"Software": None})
+        lines.append(f"![{panel.alternative}]({folder.name}/{file.name})")
+    return "\n".join([f"**{picture.heading}**\n", *lines, f"\n{picture.caption}\n"])
+
+
 def put(document: Path, name: str, tables: str) -> bool:
     """Put tables into a document, and return whether it has a place for them."""
     text = replaced(document.read_text(encoding="utf-8"), name, tables)
@@ -76,6 +112,9 @@ def main() -> None:
         if not put(options.root / "RESULTS.md", name, "\n".join(tables)):
             places = f"<!-- table {name} --> and <!-- end {name} -->"
             raise SystemExit(f"RESULTS.md has no place for {name}: add {places}.")
+        results = options.root / "RESULTS.md"
+        text = results.read_text(encoding="utf-8")
+        write_text(results, with_parts(text, Run.read(run), options.root / "results"))
         benchmarks = options.root / "benchmarks" / "README.md"
         if benchmarks.is_file():
             put(benchmarks, name, tables[0])

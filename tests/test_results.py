@@ -61,7 +61,12 @@ def test_a_table_goes_into_its_place(tmp_path: Path) -> None:
     )
     run_experiment(experiment, tmp_path / "run", jobs=1)
     document = tmp_path / "RESULTS.md"
-    document.write_text("before\n<!-- table small -->\nold\n<!-- end small -->\nafter\n")
+    document.write_text(
+        "before\n<!-- table small -->\nold\n<!-- end small -->\n"
+        "<!-- part small: Time and memory -->\nold\n<!-- end part -->\n"
+        "<!-- part small: How far confidence can be trusted -->\nold\n<!-- end part -->\n"
+        "<!-- part small: Something else -->\nkept\n<!-- end part -->\nafter\n"
+    )
     (tmp_path / "benchmarks").mkdir()
     digest = tmp_path / "benchmarks" / "README.md"
     digest.write_text("<!-- table small -->\n<!-- end small -->\n")
@@ -73,5 +78,9 @@ def test_a_table_goes_into_its_place(tmp_path: Path) -> None:
     assert text.endswith("after\n")
     assert "label-propagation" in text
     assert "old" not in text
+    assert "kept" in text
+    assert "seconds per trial" in text
+    assert "](results/small-1.png)" in text
+    assert (tmp_path / "results" / "small-1.png").is_file()
     assert (tmp_path / "results" / "small.csv").is_file()
     assert digest.read_text().count("label-propagation") == 1
