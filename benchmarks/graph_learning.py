@@ -6,8 +6,8 @@ r"""How fast the graph learner is, against its rivals, in one run.
 Parts: share (solve time against neighbour search time), slope (time over the number of points,
 and memory), rivals (scikit-learn and pynndescent), solvers (Newton against the paper's
 primal-dual solver, to a relative gap of 1e-4), engines (exact against approximate search, from
-which "auto" chooses), start (import time). Parts that need MNIST or the Cora distance are left
-out, with a note, unless TRUEGRAPH_DATA is set.
+which "auto" chooses), cells (our inverted file against faiss's), start (import time). Parts that
+need MNIST or the Cora distance are left out, with a note, unless TRUEGRAPH_DATA is set.
 
 Machines are noisy: read the ratios; every ratio is of two times from this run, the best of
 several repeats.
@@ -25,6 +25,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import faiss
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.neighbors import kneighbors_graph
@@ -38,17 +39,18 @@ from truegraph.learning import (
     primal_dual,
     solver,
 )
+from truegraph.learning.approximate import CellSearch, recall_of, spatial_order
 
 DEGREE = 10
 Row = dict[str, Any]
 
 
-def synthetic(count: int) -> np.ndarray:
-    """Return points (count, 16) of intrinsic dimension 8 with a little noise."""
+def synthetic(count: int, dimension: int = 16) -> np.ndarray:
+    """Return points (count, dimension) of intrinsic dimension 8 with a little noise."""
     rng = np.random.default_rng(0)
     latent = rng.normal(size=(count, 8)).astype(np.float32)
-    curved = np.tanh(latent @ rng.normal(size=(8, 16)).astype(np.float32))
-    return curved + np.float32(0.05) * rng.normal(size=(count, 16)).astype(np.float32)
+    curved = np.tanh(latent @ rng.normal(size=(8, dimension)).astype(np.float32))
+    return curved + np.float32(0.05) * rng.normal(size=(count, dimension)).astype(np.float32)
 
 
 def mnist() -> np.ndarray:
@@ -212,6 +214,45 @@ def engines(largest: int) -> list[Row]:
     return rows
 
 
+def cells(largest: int) -> list[Row]:
+    """Our inverted file against faiss's, with the same cells, all points asking in their order."""
+    rows = []
+    for count, dimension in ((100_000, 16), (1_000_000, 16), (1_000_000, 32)):
+        if count > largest:
+            continue
+        points = synthetic(count, dimension)
+        points = points[spatial_order(points, 0)]
+        ours = CellSearch(points, seed=0)
+        theirs = faiss.IndexIVFFlat(ours.centres, dimension, ours.widest)
+        rounded = ours.rounded(points)
+        theirs.add(rounded)
+        asking = np.arange(count // 2, count // 2 + 20_000)  # enough to tell
+        ours.query(points[:200], asking[:200], 30)  # compile
+        for width in (32, 128):
+            ours.width = width
+            parameters = faiss.SearchParametersIVF(nprobe=width)
+            times: dict[str, list[float]] = {"ours": [], "faiss": []}
+            for _ in range(3):
+                began = time.perf_counter()
+                found = ours.query(points[asking], asking, 30)
+                between = time.perf_counter()
+                other = theirs.search(rounded[asking], 31, params=parameters)[1]
+                times["ours"].append(between - began)
+                times["faiss"].append(time.perf_counter() - between)
+            seconds = {name: min(values) for name, values in times.items()}
+            rows.append(
+                {
+                    "points": f"{count:,} x {dimension}",
+                    "cells searched": f"{width} of {ours.widest:,}",
+                    "ours, us per point": round(1e6 * seconds["ours"] / len(asking), 1),
+                    "faiss, us per point": round(1e6 * seconds["faiss"] / len(asking), 1),
+                    "ratio": round(seconds["faiss"] / seconds["ours"], 1),
+                    "in common": round(recall_of(found, other[:, 1:].astype(np.int32)), 4),
+                }
+            )
+    return rows
+
+
 def start(largest: int) -> list[Row]:
     """Time to import, in a fresh process."""
     code = "import time; t = time.perf_counter(); import truegraph; print(time.perf_counter() - t)"
@@ -222,6 +263,7 @@ def start(largest: int) -> list[Row]:
 PARTS = {
     "start": start,
     "engines": engines,
+    "cells": cells,
     "share": share,
     "rivals": rivals,
     "solvers": solvers,

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from truegraph.learning.neighbours import ExactSearch, FaissSearch, all_neighbours, recall_of
+from truegraph.learning.approximate import CellSearch, recall_of
+from truegraph.learning.neighbours import ExactSearch, all_neighbours
 from truegraph.progress import Progress
 
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=40)
@@ -116,8 +117,8 @@ def test_neighbours_that_were_not_found_are_marked(same: bool) -> None:
     rng = np.random.default_rng(4)
     points = rng.normal(size=(400, 2)) + 100.0 * rng.integers(0, 2, size=(400, 1))
     own = np.arange(400) if same else np.full(400, -1)
-    index = FaissSearch(points, "ivf", seed=0)
-    index._width = 1
+    index = CellSearch(points, seed=0)
+    index.width = 1
     found = index.query(points, own, 399)
     assert found.min() == -1
     for i, row in enumerate(found):

@@ -15,7 +15,7 @@ from truegraph.learning import (
     SumDistance,
     pipeline,
 )
-from truegraph.learning.neighbours import spatial_order
+from truegraph.learning.approximate import spatial_order
 from truegraph.testing import dual_bound, primal_objective
 
 POINTS = np.random.default_rng(5).normal(size=(1500, 4))

@@ -1,4 +1,4 @@
-"""All nearest neighbours in squared Euclidean distance: exact in blocks, or by faiss.
+"""All nearest neighbours in squared Euclidean distance: exact in blocks, or approximately.
 
 The exact searches are ours: float64, duplicates at distance zero, ties broken by the smaller index,
 memory linear in the points, and the same bits for any number of threads. Between dense points the
@@ -8,59 +8,27 @@ which ranks as well as float64 can as long as the points have no large common pa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from importlib import import_module
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.learning.approximate import (
+    ApproximateSearch,
+    Indices,
+    approximate_search,
+    tune,
+)
+from truegraph.learning.heaps import offer, sort_list
 from truegraph.learning.points import Points
 from truegraph.progress import Progress
 
-Indices = NDArray[np.int32]
-
 _QUERY_BLOCK = 32
 _TILE = 256
-_SEARCH_BLOCK = 65536  # queries handed to faiss at a time
 _RECALL_SAMPLE = 256
-_WANTED_RECALL = 0.98
 _compiled = njit(parallel=True, cache=True, nogil=True)
-
-
-@njit(cache=True, nogil=True)
-def _offer(distances: Any, ids: Any, distance: float, node: int) -> None:
-    """Replace the root of the max-heap (distances, ids) by a nearer candidate."""
-    size = distances.size
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        right = child + 1
-        if right < size and (
-            distances[right] > distances[child]
-            or (distances[right] == distances[child] and ids[right] > ids[child])
-        ):
-            child = right
-        if distances[child] < distance or (distances[child] == distance and ids[child] < node):
-            break
-        distances[at] = distances[child]
-        ids[at] = ids[child]
-        at = child
-    distances[at] = distance
-    ids[at] = node
-
-
-@njit(cache=True, nogil=True)
-def _sort_list(distances: Any, ids: Any) -> None:
-    """Sort a heap by (distance, id) in place."""
-    for last in range(distances.size - 1, 0, -1):
-        distance, node = distances[last], ids[last]
-        distances[last], ids[last] = distances[0], ids[0]
-        _offer(distances[:last], ids[:last], distance, node)
 
 
 @_compiled
@@ -83,10 +51,10 @@ def _search_dense(queries: Any, own: Any, tiles: Any, count: int, distances: Any
                 worst = distances[q, 0]
                 for b in range(size):
                     if scores[b] < worst and first + b != own[q]:
-                        _offer(distances[q], ids[q], scores[b], first + b)
+                        offer(distances[q], ids[q], scores[b], first + b)
                         worst = distances[q, 0]
         for q in range(block * _QUERY_BLOCK, min(n_queries, (block + 1) * _QUERY_BLOCK)):
-            _sort_list(distances[q], ids[q])
+            sort_list(distances[q], ids[q])
 
 
 @_compiled
@@ -116,9 +84,9 @@ def _search_sparse(
             for b in range(count):
                 distance = max(0.0, query_norms[q] + base_norms[b] - 2.0 * products[b])
                 if distance < worst and b != own[q]:
-                    _offer(distances[q], ids[q], distance, b)
+                    offer(distances[q], ids[q], distance, b)
                     worst = distances[q, 0]
-            _sort_list(distances[q], ids[q])
+            sort_list(distances[q], ids[q])
 
 
 class ExactSearch:
@@ -196,144 +164,6 @@ def _tiles(base: NDArray[Any]) -> NDArray[np.float64]:
     return tiles
 
 
-class _Rounding:
-    """Centres, scales and rounds points to float32, beyond which their squares might be."""
-
-    def __init__(self, base: Points) -> None:
-        self._centre = np.asarray(base.mean(axis=0), dtype=np.float64).ravel()
-        self._unit = _largest_entry(base, self._centre) or 1.0
-
-    def __call__(self, points: Points) -> NDArray[np.float32]:
-        """Return the points as float32 (n, dimension)."""
-        out = np.empty(points.shape, dtype=np.float32)
-        for rows, block in _dense_blocks(points):
-            out[rows] = (block - self._centre) / self._unit
-        return out
-
-
-class FaissSearch:
-    """Approximate nearest neighbours by faiss: an inverted file ("ivf") or a graph ("hnsw").
-
-    The vectors are centred, scaled and rounded to float32; the width of the search is doubled
-    until the recall measured on a sample of the queries reaches 98 %, or the width its limit.
-    """
-
-    def __init__(self, base: Points, engine: str, seed: int) -> None:
-        self.name = engine
-        self._rounded = _Rounding(base)
-        rounded = self._rounded(base)
-        self._index = _ivf(rounded, seed) if engine == "ivf" else _hnsw(rounded)
-        self._width = 16 if engine == "ivf" else 64
-
-    def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
-        """As `ExactSearch.query`, approximately; missing neighbours are -1."""
-        import faiss
-
-        faiss.omp_set_num_threads(get_num_threads())
-        out = np.empty((queries.shape[0], k), dtype=np.int32)
-        for first in range(0, out.shape[0], _SEARCH_BLOCK):
-            rows = slice(first, first + _SEARCH_BLOCK)
-            block = self._rounded(queries[rows])
-            found = self._index.search(block, k + 1, params=self._parameters(k))[1]
-            out[rows] = _drop_own(found.astype(np.int32), np.asarray(own[rows]), k)
-        return out
-
-    def tune(self, queries: Points, own: NDArray[np.integer[Any]], truth: Indices) -> float:
-        """Double the width until the recall of truth (sample, k) is high enough; return it."""
-        recall = recall_of(self.query(queries, own, truth.shape[1]), truth)
-        while recall < _WANTED_RECALL and self._width < self._widest:
-            self._width *= 2
-            recall = recall_of(self.query(queries, own, truth.shape[1]), truth)
-        return recall
-
-    @property
-    def _widest(self) -> int:
-        return int(self._index.nlist) if self.name == "ivf" else 2048
-
-    def _parameters(self, k: int) -> Any:
-        faiss: Any = import_module("faiss")  # its stubs lack these names
-        if self.name == "ivf":
-            return faiss.SearchParametersIVF(nprobe=min(self._width, self._index.nlist))
-        return faiss.SearchParametersHNSW(efSearch=max(self._width, k + 1))
-
-
-def _dense_blocks(points: Points) -> Iterator[tuple[slice, NDArray[Any]]]:
-    for first in range(0, points.shape[0], _SEARCH_BLOCK):
-        rows = slice(first, first + _SEARCH_BLOCK)
-        block = points[rows]
-        yield rows, block.toarray() if isinstance(block, csr_array) else block
-
-
-def _largest_entry(points: Points, centre: NDArray[np.float64]) -> float:
-    return max(float(np.abs(block - centre).max()) for _, block in _dense_blocks(points))
-
-
-def spatial_order(base: Points, seed: int) -> NDArray[np.int64]:
-    """Return an order of the points in which neighbours stand near one another (n,).
-
-    Everything that runs over pairs of neighbours then reads memory that was read just before.
-    """
-    import faiss
-
-    dense = _Rounding(base)(base)
-    count, dimension = dense.shape
-    cells = max(1, int(np.sqrt(count)))
-    faiss.omp_set_num_threads(1)
-    clustering = faiss.Kmeans(
-        dimension, cells, niter=3, seed=seed, max_points_per_centroid=40, verbose=False
-    )
-    clustering.train(dense)
-    faiss.omp_set_num_threads(get_num_threads())
-    nearest = clustering.index.search(dense, 1)[1][:, 0]
-    return np.argsort(nearest, kind="stable")
-
-
-def _ivf(base: NDArray[np.float32], seed: int) -> Any:
-    import faiss
-
-    count, dimension = base.shape
-    lists = int(np.clip(4 * np.sqrt(count), 1, max(1, count // 39)))
-    index = faiss.IndexIVFFlat(faiss.IndexFlatL2(dimension), dimension, lists)
-    index.cp.seed = seed
-    index.cp.niter = 5
-    index.cp.max_points_per_centroid = 40
-    # The clustering is small; one thread keeps its sums in one order, whatever n_jobs is.
-    faiss.omp_set_num_threads(1)
-    index.train(base)
-    faiss.omp_set_num_threads(get_num_threads())
-    index.add(base)
-    return index
-
-
-def _hnsw(base: NDArray[np.float32]) -> Any:
-    import faiss
-
-    index = faiss.IndexHNSWFlat(base.shape[1], 32)
-    index.hnsw.efConstruction = 80
-    faiss.omp_set_num_threads(get_num_threads())
-    index.add(base)
-    return index
-
-
-@_compiled
-def _drop_own(found: Any, own: Any, k: int) -> Any:
-    """Remove the query itself from lists of k + 1 (the farthest entry where it is not there)."""
-    out = np.full((found.shape[0], k), -1, dtype=np.int32)
-    for i in prange(found.shape[0]):
-        kept = 0
-        for c in range(k + 1):
-            if kept < k and found[i, c] != own[i]:
-                out[i, kept] = found[i, c]
-                kept += 1
-    return out
-
-
-def recall_of(found: Indices, truth: Indices) -> float:
-    """Mean share of each row of truth (sample, k) that found (sample, k) contains."""
-    hits = [np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)]
-    return float(np.mean(hits))
-
-
 def all_neighbours(
     queries: Points,
     base: Points,
@@ -360,13 +190,13 @@ def all_neighbours(
     sample = np.sort(random_state.choice(rows, size=min(rows, _RECALL_SAMPLE), replace=False))
     truth = exact.query(queries[sample], own[sample], k)
     del exact
-    search = FaissSearch(base, engine, seed=int(random_state.integers(2**31)))
-    recall = search.tune(queries[sample], own[sample], truth)
+    search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
+    recall = tune(search, queries[sample], own[sample], truth)
     return _in_blocks(search, queries, own, k, progress), recall
 
 
 def _in_blocks(
-    search: ExactSearch | FaissSearch,
+    search: ExactSearch | ApproximateSearch,
     queries: Points,
     own: NDArray[np.integer[Any]],
     k: int,

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
+from truegraph.learning.approximate import spatial_order
 from truegraph.learning.candidates import (
     NeighbourLists,
     bipartite_lists,
@@ -31,7 +32,6 @@ from truegraph.learning.inputs import (
     require_candidates,
 )
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.neighbours import spatial_order
 from truegraph.learning.primal_dual import solve as solve_primal_dual
 from truegraph.learning.reorder import restored
 from truegraph.learning.solver import Solution

@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.link_splits import Pairs
-from truegraph.learning.neighbours import ExactSearch, FaissSearch
+from truegraph.learning.approximate import CellSearch, tune
+from truegraph.learning.neighbours import ExactSearch
 from truegraph.tasks.link_problem import pair_values
 
 _EXACT_NODES = 5000  # up to here exact search takes a fraction of a second
@@ -49,7 +50,7 @@ class LinkSearch:
         self._queries = np.column_stack([self._vectors, np.zeros_like(gap)])
         self._search = self._prepared()
 
-    def _prepared(self) -> ExactSearch | FaissSearch:
+    def _prepared(self) -> ExactSearch | CellSearch:
         nodes = len(self._base)
         exact = ExactSearch(self._base)
         if nodes <= _EXACT_NODES:
@@ -57,8 +58,8 @@ class LinkSearch:
         rng = np.random.default_rng(0)
         sample = np.sort(rng.choice(nodes, size=min(nodes, _SAMPLE), replace=False))
         truth = exact.query(self._queries[sample], sample, _FIRST_LIST)
-        search = FaissSearch(self._base, "ivf", seed=0)
-        search.tune(self._queries[sample], sample, truth)
+        search = CellSearch(self._base, seed=0)
+        tune(search, self._queries[sample], sample, truth)
         return search
 
     def best_of(self, node: int, k: int) -> RankedPairs:
