@@ -66,17 +66,28 @@ def test_own_files(program, people: Path) -> None:
     assert list(table["given"]) == [True] * 12 + [False] * 48
     graph = pd.read_csv("g.csv")
     assert set(graph["source"]) | set(graph["target"]) == set(table["node"])
-    assert "Labelled 48 of 60 nodes with bgcn from 12 given labels of 3 classes" in done.out
+    assert "Labelled 48 of 60 nodes with refined from 12 given labels of 3 classes" in done.out
     assert "new/p.csv, g.csv" in done.out
 
 
-def test_own_files_by_the_refined_recipe(program, people: Path) -> None:
-    options = ["--models", "refined", "--out", "p.csv", "--graph-out", "g.csv", "--json"]
+def test_own_files_by_the_recipe_of_the_paper(program, people: Path) -> None:
+    options = ["--models", "bgcn", "--out", "p.csv", "--graph-out", "g.csv", "--json"]
     done = program("classify", *ALL_FILES, *options, "--quiet")
     assert done.code == 0, done.err
     assert json.loads(done.out)["learned_edges"] == len(pd.read_csv("g.csv"))
     assert right_share(people / "p.csv") == 1.0
     assert (pd.read_csv("p.csv")["mutual_information"] >= 0).all()
+
+
+@pytest.mark.parametrize(("limit", "model"), [(60, "fast"), (61, "refined")])
+def test_the_number_of_nodes_decides_the_recipe(
+    program, people: Path, monkeypatch: pytest.MonkeyPatch, limit: int, model: str
+) -> None:
+    monkeypatch.setattr("truegraph.cli.classify_files._MANY_NODES", limit)
+    done = program("classify", *ALL_FILES, "--out", "p.csv", "--json", "--quiet")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["model"] == model
+    assert right_share(people / "p.csv") == 1.0
 
 
 @pytest.mark.parametrize("model", ["bgcn", "refined", "fast"])
@@ -200,7 +211,7 @@ BAD_USAGE = {
     ),
     "unlearned graph": (
         [*ALL_FILES, "--out", "p.csv", "--models", "gcn", "--graph-out", "g.csv"],
-        "--graph-out g.csv: gcn learns no graph. Use bgcn or refined for it.",
+        "--graph-out g.csv: gcn learns no graph. Use refined or bgcn for it.",
     ),
     "trials of files": (
         [*ALL_FILES, "--out", "p.csv", "--trials", "3"],

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from truegraph.data import NodeDataset
     from truegraph.tasks.classification import NodeClassifier
 
+_MANY_NODES = 20_000  # training an embedding takes minutes from here on
+
 
 @dataclass(frozen=True)
 class FilesJob:
@@ -30,7 +32,8 @@ class FilesJob:
     ----------
     edges, features : Path or None
     labels : Path
-    model : str
+    model : str or None
+        None: the recipe that is recommended for so many nodes.
     seed : int
     options : dict
         Options of a model that learns a graph.
@@ -45,7 +48,7 @@ class FilesJob:
     edges: Path | None
     features: Path | None
     labels: Path
-    model: str
+    model: str | None
     seed: int
     options: dict[str, Any]
     out: Path
@@ -66,12 +69,14 @@ def classify_files(job: FilesJob) -> None:
         from truegraph.data.graph_files import check_format
 
         check_format(job.graph_out, dataset.node_names)
+    model = job.model or _recommended(dataset)
     began = time.perf_counter()
-    classifier = _fit(dataset, job)
+    classifier = _fit(dataset, model, job)
     seconds = time.perf_counter() - began
     predictions = _predictions(dataset, classifier)
     _write(dataset, classifier, predictions, job)
-    document = _document(dataset, classifier, predictions, job) | {"seconds": round(seconds, 3)}
+    document = _document(dataset, classifier, predictions, job)
+    document |= {"model": model, "seconds": round(seconds, 3)}
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -89,7 +94,11 @@ def _check_labels(dataset: NodeDataset, job: FilesJob) -> None:
         raise InputError(f"{job.labels}: {dataset.n_nodes} nodes are too few to learn from.")
 
 
-def _fit(dataset: NodeDataset, job: FilesJob) -> NodeClassifier:
+def _recommended(dataset: NodeDataset) -> str:
+    return "refined" if dataset.n_nodes < _MANY_NODES else "fast"
+
+
+def _fit(dataset: NodeDataset, model: str, job: FilesJob) -> NodeClassifier:
     from truegraph.data.datasets import cache_folder
 
     if not job.quiet:
@@ -97,7 +106,7 @@ def _fit(dataset: NodeDataset, job: FilesJob) -> NodeClassifier:
     from truegraph.tasks.classification import NodeClassifier
 
     classifier = NodeClassifier(
-        job.model,
+        model,
         options=job.options or None,
         random_state=job.seed,
         cache=job.cache or cache_folder() / "embeddings",
@@ -146,7 +155,6 @@ def _document(
     return {
         "files": {name: None if path is None else str(path) for name, path in files.items()},
         "fingerprint": dataset.fingerprint,
-        "model": job.model,
         "seed": job.seed,
         "options": job.options,
         "statistics": dataset.statistics(),
@@ -169,7 +177,7 @@ def _print_summary(document: dict[str, Any], job: FilesJob) -> None:
     size = document["statistics"]
     typer.echo(
         f"Labelled {size['nodes'] - document['given']:,} of {size['nodes']:,} nodes with "
-        f"{job.model} from {document['given']:,} given labels of {size['classes']} classes"
+        f"{document['model']} from {document['given']:,} given labels of {size['classes']} classes"
     )
     predicted = ", ".join(f"{name} {count:,}" for name, count in document["predicted"].items())
     sure = document["mean_probability"]

@@ -262,10 +262,10 @@ class BayesianNodeClassifier(_NodeEstimator):
         Average number of edges per node of the learned graph. Default: 100, but not more than
         half the mean class size; with the recipes "refined" and "fast", fewer beyond 6,000 nodes.
     recipe : {"paper", "refined", "fast"}, default="paper"
-        "paper" is the Bayesian GCN as published. "refined" keeps its graph learning and puts
-        propagated predictions (APPNP) in place of the GCN, in two rounds, with calibrated
-        probabilities: more accurate and better calibrated on the paper's data. "fast" is the
-        same without training an embedding, in one round, for large graphs.
+        "paper" is the Bayesian GCN as published. "refined", the recommended one, keeps its graph
+        learning and puts propagated predictions (APPNP) in place of the GCN, in two rounds, with
+        calibrated probabilities: more accurate and better calibrated on the paper's data. "fast"
+        is the same without training an embedding, in one round, for large graphs.
     candidate_ratio : float, default=3
         Candidate neighbours per wanted edge.
     embedding : "vgae", "svd" or array of shape (N, d), optional
