@@ -1,12 +1,7 @@
-"""Fitted link predictors on disk: JSON and npz in one folder.
-
-Nothing in the folder is ever executed. The JSON file is written last and knows the checksums of
-the others, so that damage and mixtures of two saves are noticed.
-"""
+"""Fitted link predictors on disk: JSON and npz in one folder."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -18,10 +13,7 @@ from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
     csr_to_arrays,
-    existing_file,
-    read_json,
     read_npz,
-    write_json,
     write_npz,
 )
 from truegraph.errors import InputError
@@ -29,13 +21,12 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.link_calibration import Calibration
 from truegraph.tasks.link_graphs import Filling
 from truegraph.tasks.link_training import LinkVectors
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, SavedFolder
 
 if TYPE_CHECKING:
     from truegraph.tasks.link_estimator import LinkEstimator
 
-_FORMAT = "truegraph link predictor"
-_VERSION = 1
-_DOCUMENT, _ARRAYS, _GRAPH = "predictor.json", "arrays.npz", "learned_graph.npz"
+_FOLDER = SavedFolder("truegraph link predictor", "predictor", "predictor.json")
 _VECTORS = ("embedding", "vectors", "draws")
 
 Estimator = TypeVar("Estimator", bound="LinkEstimator")
@@ -51,16 +42,13 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     if estimator.points_ is not None:
         arrays["points"] = estimator.points_
     params = _plain_params(estimator, arrays)
-    write_npz(place / _ARRAYS, arrays)
-    files = [_ARRAYS]
+    write_npz(place / ARRAYS, arrays)
+    files = [ARRAYS]
     if estimator.learned_graph_ is not None:
-        estimator.learned_graph_.save(place / _GRAPH)
-        files.append(_GRAPH)
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
     filling = estimator.filling_
     document = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "estimator": type(estimator).__name__,
         "params": params,
         "seed": estimator.seed_,
         "calibration": asdict(estimator.calibration_),
@@ -68,9 +56,8 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
         "filling": None if filling is None else asdict(filling),
         "notes": list(estimator.notes_),
         "seconds": estimator.seconds_,
-        "files": {name: _checksum(place / name) for name in files},
     }
-    write_json(place / _DOCUMENT, document)
+    _FOLDER.write_document(place, estimator, document, files)
 
 
 def _plain_params(estimator: LinkEstimator, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -97,49 +84,11 @@ def _plain(name: str, value: Any) -> Any:
 
 def load_predictor(kind: type[Estimator], folder: PathLike) -> Estimator:
     """Read a fitted predictor of a class."""
-    place = Path(folder)
-    document = _checked_document(place, kind.__name__)
-    try:
-        return _restored(kind, document, place)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{folder}: damaged, or saved by another version ({error}). Save the predictor again."
-        ) from error
-
-
-def _checked_document(place: Path, kind: str) -> dict[str, Any]:
-    """Return the JSON document after checking what it is and that its files are undamaged."""
-    if not (place / _DOCUMENT).is_file():
-        raise InputError(
-            f"{place}: not a saved predictor: there is no {_DOCUMENT}. Give the folder of a save."
-        )
-    document = read_json(place / _DOCUMENT)
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{place / _DOCUMENT}: not a saved predictor. Give the folder of a save.")
-    if document.get("version") != _VERSION:
-        raise InputError(
-            f"{place}: saved in version {document.get('version')!r} of the format, but this is "
-            f"version {_VERSION}. Load it with the truegraph that saved it."
-        )
-    if document.get("estimator") != kind:
-        raise InputError(
-            f"{place}: holds a {document.get('estimator')}, not a {kind}. "
-            f"Use {document.get('estimator')}.load."
-        )
-    files = document.get("files")
-    for name, checksum in (files if isinstance(files, dict) else {_ARRAYS: None}).items():
-        if name not in (_ARRAYS, _GRAPH):
-            raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
-        if _checksum(place / name) != checksum:
-            raise InputError(
-                f"{place / name}: damaged, or from another save: its checksum is not the one in "
-                f"{_DOCUMENT}. Copy the folder or save the predictor again."
-            )
-    return document
+    return _FOLDER.load(kind, folder, _restored)
 
 
 def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / _ARRAYS)
+    arrays = read_npz(place / ARRAYS)
     params = dict(document["params"])
     if "given_embedding" in arrays:
         params["embedding"] = arrays["given_embedding"]
@@ -155,10 +104,6 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator.seed_ = int(document["seed"])
     estimator.notes_ = tuple(document["notes"])
     estimator.seconds_ = dict(document["seconds"])
-    has_graph = _GRAPH in document["files"]
-    estimator.learned_graph_ = LearnedGraph.load(place / _GRAPH) if has_graph else None
+    has_graph = GRAPH in document["files"]
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
     return estimator
-
-
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(existing_file(path).read_bytes()).hexdigest()

@@ -1,13 +1,10 @@
 """Fitted recommenders on disk: JSON, npz and safetensors in one folder.
 
-Nothing in the folder is ever executed. The JSON file is written last and knows the checksums of
-the others, so that damage and mixtures of two saves are noticed. Ids may be strings, numbers and
-tuples of them.
+Ids may be strings, numbers and tuples of them.
 """
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,31 +20,21 @@ from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
     csr_to_arrays,
-    existing_file,
-    read_json,
     read_npz,
     read_safetensors,
-    write_json,
     write_npz,
     write_safetensors,
 )
-from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.ranking_registry import RANKING_MODELS, find_recommender, recommender_settings
 from truegraph.nn.ranking_training import TrainedRanking
 from truegraph.tasks.false_negatives import RemovedNegatives
 from truegraph.tasks.recommendation import BayesianRecommender
 from truegraph.tasks.recommendations import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
 from truegraph.tasks.serving import ServingRecommender
 
-_FORMAT = "truegraph recommender"
-_VERSION = 1
-_DOCUMENT, _ARRAYS, _WEIGHTS, _GRAPH = (
-    "recommender.json",
-    "arrays.npz",
-    "weights.safetensors",
-    "learned_graph.npz",
-)
+_FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
 _VECTORS = "vectors of users and items"  # beside the weights, in the same file
 
 Estimator = TypeVar("Estimator", bound=ServingRecommender)
@@ -58,9 +45,6 @@ def save_recommender(estimator: ServingRecommender, folder: PathLike) -> None:
     place = Path(folder)
     data, scorer = estimator.interactions_, estimator._scorer
     document: dict[str, Any] = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "estimator": type(estimator).__name__,
         "params": _plain_params(estimator),
         "settings": asdict(_settings(scorer)),
         "seed": estimator.seed_,
@@ -75,22 +59,21 @@ def save_recommender(estimator: ServingRecommender, folder: PathLike) -> None:
         **csr_to_arrays(estimator._seen, "seen"),
         **_history_arrays(estimator),
     }
-    files = [_ARRAYS]
+    files = [ARRAYS]
     if isinstance(scorer, VectorScorer):
         tensors = {name: tensor.numpy() for name, tensor in scorer.weights.items()}
-        write_safetensors(place / _WEIGHTS, tensors | {_VECTORS: scorer.vectors})
-        files.append(_WEIGHTS)
+        write_safetensors(place / WEIGHTS, tensors | {_VECTORS: scorer.vectors})
+        files.append(WEIGHTS)
     else:
         assert isinstance(scorer, HistoryScorer)
         arrays |= _packed_weights(scorer.recommender.weights)
     if isinstance(estimator, BayesianRecommender):
         arrays |= csr_to_arrays(estimator.removed_negatives_.pairs, "removed")
         document["bayesian"] = _bayesian_facts(estimator)
-        estimator.learned_graph_.save(place / _GRAPH)
-        files.append(_GRAPH)
-    write_npz(place / _ARRAYS, arrays)
-    document["files"] = {name: _checksum(place / name) for name in files}
-    write_json(place / _DOCUMENT, document)
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
+    write_npz(place / ARRAYS, arrays)
+    _FOLDER.write_document(place, estimator, document, files)
 
 
 def _plain_params(estimator: ServingRecommender) -> dict[str, Any]:
@@ -139,49 +122,11 @@ def _bayesian_facts(estimator: BayesianRecommender) -> dict[str, Any]:
 
 def load_recommender(kind: type[Estimator], folder: PathLike) -> Estimator:
     """Read a fitted recommender of a class."""
-    place = Path(folder)
-    document = _checked_document(place, kind.__name__)
-    try:
-        return _restored(kind, document, place)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{folder}: damaged, or saved by another version ({error}). Save the recommender again."
-        ) from error
-
-
-def _checked_document(place: Path, kind: str) -> dict[str, Any]:
-    """Return the JSON document after checking what it is and that its files are undamaged."""
-    if not (place / _DOCUMENT).is_file():
-        raise InputError(
-            f"{place}: not a saved recommender: there is no {_DOCUMENT}. Give the folder of a save."
-        )
-    document = read_json(place / _DOCUMENT)
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{place / _DOCUMENT}: not a saved recommender. Give the folder of one.")
-    if document.get("version") != _VERSION:
-        raise InputError(
-            f"{place}: saved in version {document.get('version')!r} of the format, but this is "
-            f"version {_VERSION}. Load it with the truegraph that saved it."
-        )
-    if document.get("estimator") != kind:
-        raise InputError(
-            f"{place}: holds a {document.get('estimator')}, not a {kind}. "
-            f"Use {document.get('estimator')}.load."
-        )
-    files = document.get("files")
-    for name, checksum in (files if isinstance(files, dict) else {_ARRAYS: None}).items():
-        if name not in (_ARRAYS, _WEIGHTS, _GRAPH):
-            raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
-        if _checksum(place / name) != checksum:
-            raise InputError(
-                f"{place / name}: damaged, or from another save: its checksum is not the one in "
-                f"{_DOCUMENT}. Copy the folder or save the recommender again."
-            )
-    return document
+    return _FOLDER.load(kind, folder, _restored)
 
 
 def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / _ARRAYS)
+    arrays = read_npz(place / ARRAYS)
     params = document["params"]
     if "fractions" in params:
         params["fractions"] = tuple(params["fractions"])
@@ -217,7 +162,7 @@ def _scorer(
     name: str, settings: Any, train: csr_array, arrays: dict[str, NDArray[Any]], place: Path
 ) -> Scorer:
     if name in RANKING_MODELS:
-        tensors = read_safetensors(place / _WEIGHTS)
+        tensors = read_safetensors(place / WEIGHTS)
         vectors = tensors.pop(_VECTORS)
         weights = {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
         return VectorScorer(RANKING_MODELS[name](settings, train), weights, vectors)
@@ -242,14 +187,10 @@ def _restore_bayesian(
     arrays: dict[str, NDArray[Any]],
     place: Path,
 ) -> None:
-    estimator.learned_graph_ = LearnedGraph.load(place / _GRAPH)
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH)
     pairs = csr_from_arrays(arrays, "removed")
     estimator.fraction_ = float(facts["fraction"])
     estimator.removed_negatives_ = RemovedNegatives(pairs, estimator.fraction_, int(facts["kept"]))
     correlation = facts["rank_correlation"]
     estimator.rank_correlation_ = float("nan") if correlation is None else float(correlation)
     estimator.validation_recall_ = {float(f): float(r) for f, r in facts["validation_recall"]}
-
-
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(existing_file(path).read_bytes()).hexdigest()

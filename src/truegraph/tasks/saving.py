@@ -1,12 +1,7 @@
-"""Fitted node classifiers on disk: JSON, npz and safetensors in one folder.
-
-Nothing in the folder is ever executed. The JSON file is written last and knows the checksums of
-the others, so that damage and mixtures of two saves are noticed.
-"""
+"""Fitted node classifiers on disk: JSON, npz and safetensors in one folder."""
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,11 +15,8 @@ from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
     csr_to_arrays,
-    existing_file,
-    read_json,
     read_npz,
     read_safetensors,
-    write_json,
     write_npz,
     write_safetensors,
 )
@@ -36,18 +28,12 @@ from truegraph.nn.trained import restore_classifier
 from truegraph.tasks.ensemble import Ensemble, Member
 from truegraph.tasks.inputs import NodeInputs
 from truegraph.tasks.posterior import WeightSamples
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
 
 if TYPE_CHECKING:
     from truegraph.tasks.classification import _NodeEstimator
 
-_FORMAT = "truegraph node classifier"
-_VERSION = 1
-_DOCUMENT, _ARRAYS, _WEIGHTS, _GRAPH = (
-    "classifier.json",
-    "arrays.npz",
-    "weights.safetensors",
-    "learned_graph.npz",
-)
+_FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
 
 Estimator = TypeVar("Estimator", bound="_NodeEstimator")
@@ -61,9 +47,6 @@ def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
     params["random_state"] = estimator.seed_
     params["cache"] = None if params["cache"] is None else str(params["cache"])
     document = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "estimator": type(estimator).__name__,
         "params": _packed(params, "params", arrays),
         "seed": estimator.seed_,
         "notes": list(estimator.notes_),
@@ -73,16 +56,15 @@ def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
         "weights": _describe_weights(estimator._weights),
     }
     arrays |= _fitted_arrays(estimator)
-    write_npz(place / _ARRAYS, arrays)
-    files = [_ARRAYS]
+    write_npz(place / ARRAYS, arrays)
+    files = [ARRAYS]
     if estimator._weights is not None:
-        write_safetensors(place / _WEIGHTS, _tensors(estimator._weights))
-        files.append(_WEIGHTS)
+        write_safetensors(place / WEIGHTS, _tensors(estimator._weights))
+        files.append(WEIGHTS)
     if estimator.learned_graph_ is not None:
-        estimator.learned_graph_.save(place / _GRAPH)
-        files.append(_GRAPH)
-    document["files"] = {name: _checksum(place / name) for name in files}
-    write_json(place / _DOCUMENT, document)
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
+    _FOLDER.write_document(place, estimator, document, files)
 
 
 def _fitted_arrays(estimator: _NodeEstimator) -> dict[str, NDArray[Any]]:
@@ -164,49 +146,11 @@ def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
 
 def load_estimator(kind: type[Estimator], folder: PathLike) -> Estimator:
     """Read a fitted classifier of a class."""
-    place = Path(folder)
-    document = _checked_document(place, kind.__name__)
-    try:
-        return _restored(kind, document, place)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(
-            f"{folder}: damaged, or saved by another version ({error}). Save the classifier again."
-        ) from error
-
-
-def _checked_document(place: Path, kind: str) -> dict[str, Any]:
-    """Return the JSON document after checking what it is and that its files are undamaged."""
-    if not (place / _DOCUMENT).is_file():
-        raise InputError(
-            f"{place}: not a saved classifier: there is no {_DOCUMENT}. Give the folder of a save."
-        )
-    document = read_json(place / _DOCUMENT)
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{place / _DOCUMENT}: not a saved classifier. Give the folder of a save.")
-    if document.get("version") != _VERSION:
-        raise InputError(
-            f"{place}: saved in version {document.get('version')!r} of the format, but this is "
-            f"version {_VERSION}. Load it with the truegraph that saved it."
-        )
-    if document.get("estimator") != kind:
-        raise InputError(
-            f"{place}: holds a {document.get('estimator')}, not a {kind}. "
-            f"Use {document.get('estimator')}.load."
-        )
-    files = document.get("files")
-    for name, checksum in (files if isinstance(files, dict) else {_ARRAYS: None}).items():
-        if name not in (_ARRAYS, _WEIGHTS, _GRAPH):
-            raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
-        if _checksum(place / name) != checksum:
-            raise InputError(
-                f"{place / name}: damaged, or from another save: its checksum is not the one in "
-                f"{_DOCUMENT}. Copy the folder or save the classifier again."
-            )
-    return document
+    return _FOLDER.load(kind, folder, _restored)
 
 
 def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / _ARRAYS)
+    arrays = read_npz(place / ARRAYS)
     estimator = kind(**_unpacked(document["params"], arrays))
     raw = csr_from_arrays(arrays, "features")
     estimator._inputs = NodeInputs(
@@ -224,8 +168,8 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
     estimator._weights = _restored_weights(document["weights"], estimator, place)
-    has_graph = _GRAPH in document["files"]
-    estimator.learned_graph_ = LearnedGraph.load(place / _GRAPH) if has_graph else None
+    has_graph = GRAPH in document["files"]
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
     return estimator
 
 
@@ -234,7 +178,7 @@ def _restored_weights(
 ) -> WeightSamples | Ensemble | None:
     if described is None:
         return None
-    tensors = read_safetensors(place / _WEIGHTS)
+    tensors = read_safetensors(place / WEIGHTS)
     if "members" not in described:
         return _restored_samples(described, tensors, estimator, estimator._inputs.features)
     members = []
@@ -264,7 +208,3 @@ def _restored_samples(
         len(estimator.classes_),
     )
     return WeightSamples(classifier, described["rule"], int(described["samples"]))
-
-
-def _checksum(path: Path) -> str:
-    return hashlib.sha256(existing_file(path).read_bytes()).hexdigest()
