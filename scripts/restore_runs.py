@@ -61,14 +61,19 @@ def restore(experiment: Experiment, table: Path, folder: Path) -> int:
     return len(records)
 
 
-def _name(cell: Cell) -> tuple[str, ...]:
-    conditions = (str(cell.conditions[name]) for name in sorted(cell.conditions))
+def _name(cell: Cell) -> tuple[object, ...]:
+    conditions = (cell.conditions[name] for name in sorted(cell.conditions))
     return cell.dataset, cell.model, json.dumps(cell.settings, sort_keys=True), *conditions
 
 
-def _row_name(row: Mapping[str, str], experiment: Experiment) -> tuple[str, ...]:
-    conditions = (row[name] for name in sorted(experiment.conditions))
+def _row_name(row: Mapping[str, str], experiment: Experiment) -> tuple[object, ...]:
+    kinds = find_task(experiment.task).conditions
+    conditions = (_value(row[name], kinds[name].kind) for name in sorted(experiment.conditions))
     return row["dataset"], row["model"], row["settings"], *conditions
+
+
+def _value(text: str, kind: type) -> object:
+    return text == "True" if kind is bool else kind(text)
 
 
 def main() -> None:

@@ -218,7 +218,7 @@ def _failed(records: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 def _notes(records: Sequence[TrialRecord]) -> list[str]:
     notes = [f"{record.dataset}: {note}" for record in records for note in record.notes]
-    versions = sorted({record.versions["truegraph"] for record in records})
+    versions = sorted({record.versions.get("truegraph", "unknown") for record in records})
     if len(versions) > 1:
         notes.append(f"trials come from different versions of truegraph: {', '.join(versions)}")
     return list(dict.fromkeys(notes))

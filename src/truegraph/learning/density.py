@@ -79,7 +79,8 @@ def match_degree(
     Parameters
     ----------
     solve : callable
-        solve(theta, tol=..., start=...) solves for one theta, starting from another solution.
+        solve(theta, tol=..., start=..., rough=...) solves for one theta, from another solution on;
+        rough solves need only be good enough to count edges.
     start : Solution, optional
         Where to begin, from a neighbouring problem.
     """
@@ -91,7 +92,7 @@ def match_degree(
     best: Solution | None = None
     least = math.inf
     for _ in range(_MAX_SOLVES):
-        start = solve(theta, tol=accuracy, start=start)
+        start = solve(theta, tol=accuracy, start=start, rough=accuracy > tol)
         error = search.record(theta, start.degree)
         close = error <= _CLOSE or search.exhausted
         if close and accuracy > tol:

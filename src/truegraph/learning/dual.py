@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning import incomplete_cholesky, kernels
+from truegraph.learning import kernels
 
 Floats = NDArray[np.float64]
 
@@ -38,8 +38,8 @@ class DualPoint:
         The multipliers as pairs of floats, see `kernels`; lam (n_nodes,) is their leading part.
     """
 
-    def __init__(self, problem: Problem, theta: float, smoothing: float, pairs: Floats) -> None:
-        self.problem, self.theta, self.smoothing = problem, theta, smoothing
+    def __init__(self, problem: Problem, theta: float, pairs: Floats) -> None:
+        self.problem, self.theta = problem, theta
         self.pairs, self.lam = pairs, pairs[:, 0].copy()
         self._evaluate()
 
@@ -53,7 +53,6 @@ class DualPoint:
             c.data,
             self.theta,
             self.pairs,
-            self.smoothing,
             self.degree,
             potential,
             self.diagonal,
@@ -71,7 +70,7 @@ class DualPoint:
 
     @property
     def dual(self) -> float:
-        """The lower bound; meaningful without smoothing only."""
+        """The lower bound."""
         return self.lam.size - self.value
 
     @property
@@ -94,7 +93,7 @@ class DualPoint:
 
     def _at(self, pairs: Floats) -> Self:
         """Return another point of the same problem."""
-        return type(self)(self.problem, self.theta, self.smoothing, pairs)
+        return type(self)(self.problem, self.theta, pairs)
 
     def _changed(self, change: Floats) -> Floats:
         """Return the multipliers after a relative change.
@@ -103,29 +102,23 @@ class DualPoint:
         until half of lam is gone; from there exponential, so that lam stays positive.
         """
         change = np.where(change > -0.5, change, 0.5 * np.expm1(2.0 * change + 1.0) - 0.5)
-        lam, lost = _sum_with_error(self.lam, self.lam * change)
-        return np.column_stack(_sum_with_error(lam, lost + self.pairs[:, 1] * (1.0 + change)))
-
-    def smoothed(self, smoothing: float) -> DualPoint:
-        """Return the same point of the problem with that smoothing."""
-        return DualPoint(self.problem, self.theta, smoothing, self.pairs)
+        return moved_multipliers(self.pairs, change)
 
     def newton_step(self) -> tuple[Floats, int]:
         """Return the relative change of lam, at most LONGEST_STEP, and the CG iterations."""
         right = -self.gradient
-        stiff = self.smoothing > 0.0  # or we would not be smoothing
-        step, inner = self._solve_hessian(right, min(0.1, float(np.abs(right).max())), stiff)
+        step, inner = self._solve_hessian(right, min(0.1, float(np.abs(right).max())))
         largest = float(np.abs(step).max())
         return step * min(1.0, LONGEST_STEP / max(largest, 1e-300)), inner
 
-    def predicted(self, theta: float, stiff: bool) -> DualPoint:
+    def predicted(self, theta: float) -> DualPoint:
         """Return a first guess for another theta: this point moved along the path's tangent."""
         c, pull = self.problem.candidates, np.empty(self.lam.size)
         kernels.active_distances(c.indptr, c.indices, c.data, self.theta, self.pairs, pull)
         right = math.log(theta / self.theta) * self.lam * pull
-        step, _ = self._solve_hessian(right, 1e-4 if stiff else 1e-2, stiff)
+        step, _ = self._solve_hessian(right, 1e-2)
         pairs = self._changed(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
-        return DualPoint(self.problem, theta, self.smoothing, pairs)
+        return DualPoint(self.problem, theta, pairs)
 
     def edge_weights(self) -> Floats:
         """Return w(lam), one entry per stored candidate entry."""
@@ -134,20 +127,20 @@ class DualPoint:
         kernels.weights(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
         return out
 
-    def _solve_hessian(self, right: Floats, tolerance: float, stiff: bool) -> tuple[Floats, int]:
+    def _solve_hessian(self, right: Floats, tolerance: float) -> tuple[Floats, int]:
         problem, step = self.problem, np.empty(self.lam.size)
         if problem.owner is not self:
             self._evaluate()
         rows = (problem.candidates.indptr, self.active, problem.columns, problem.values)
         limit = 10 * step.size + 100
-        if not stiff:
-            inner = kernels.conjugate_gradients(*rows, self.diagonal, right, tolerance, limit, step)
-        else:
-            order = np.argsort(-self.lam, kind="stable")
-            inner = incomplete_cholesky.conjugate_gradients(
-                *rows, self.diagonal, right, order, tolerance, limit, step
-            )
+        inner = kernels.conjugate_gradients(*rows, self.diagonal, right, tolerance, limit, step)
         return step, inner
+
+
+def moved_multipliers(pairs: Floats, change: Floats) -> Floats:
+    """Return multipliers (N, 2), pairs of floats, after a relative change (N,)."""
+    lam, lost = _sum_with_error(pairs[:, 0], pairs[:, 0] * change)
+    return np.column_stack(_sum_with_error(lam, lost + pairs[:, 1] * (1.0 + change)))
 
 
 def _sum_with_error(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numba import njit
+from numpy.typing import NDArray
 
 _DROP = 1e-6  # entries with a_ij^2 below this share of a_ii a_jj are left out of the factor
 # Not cached: machine code that two processes had compiled and kept at the same time crashed when a
@@ -105,7 +106,7 @@ def _apply(
 
 
 @_compiled
-def conjugate_gradients(
+def _conjugate_gradients(
     row_start: Any,
     active: Any,
     columns: Any,
@@ -113,24 +114,16 @@ def conjugate_gradients(
     diagonal: Any,
     right: Any,
     order: Any,
+    start: Any,
+    lower: Any,
+    entries: Any,
+    pivots: Any,
     tolerance: float,
     max_iter: int,
     solution: Any,
 ) -> int:
-    """Solve (diagonal + off-diagonal) solution = right; return the steps.
-
-    Parameters
-    ----------
-    order : ndarray of shape (n_nodes,)
-        Nodes in the order of elimination.
-    """
+    """Solve (diagonal + off-diagonal) solution = right with a factor at hand; return the steps."""
     nodes = right.size
-    rank = np.empty(nodes, dtype=np.int64)
-    rank[order] = np.arange(nodes)
-    start, lower, entries = _lower_pattern(
-        row_start, active, columns, values, diagonal, order, rank
-    )
-    pivots = _factorise(start, lower, entries, diagonal, order)
     residual = right.copy()
     conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
     _apply(start, lower, entries, pivots, order, residual, conditioned, work)
@@ -155,3 +148,38 @@ def conjugate_gradients(
         rho = rho_next
         steps += 1
     return steps
+
+
+class Factored:
+    """A matrix with its incomplete factor, for several right sides.
+
+    Parameters
+    ----------
+    row_start, active : ndarray of int, shape (n_nodes + 1,) and (n_nodes,)
+        Where the off-diagonal entries of a row begin, and how many there are.
+    columns, values : ndarray of shape (entries,)
+    diagonal : ndarray of shape (n_nodes,)
+    order : ndarray of int, shape (n_nodes,)
+        Nodes in the order of elimination.
+    """
+
+    def __init__(
+        self, row_start: Any, active: Any, columns: Any, values: Any, diagonal: Any, order: Any
+    ) -> None:
+        rank = np.empty(order.size, dtype=np.int64)
+        rank[order] = np.arange(order.size)
+        self._matrix = (row_start, active, columns, values, diagonal)
+        start, lower, entries = _lower_pattern(*self._matrix, order, rank)
+        pivots = _factorise(start, lower, entries, diagonal, order)
+        self._factor = (order, start, lower, entries, pivots)
+
+    def solve(
+        self, right: NDArray[np.float64], tolerance: float
+    ) -> tuple[NDArray[np.float64], int]:
+        """Return the solution (n_nodes,) and the conjugate gradient steps it took."""
+        solution = np.empty(right.size)
+        limit = 10 * right.size + 100
+        steps = _conjugate_gradients(
+            *self._matrix, right, *self._factor, tolerance, limit, solution
+        )
+        return solution, steps

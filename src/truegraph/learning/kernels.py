@@ -13,7 +13,6 @@ lam is a single float and theta z exceeds about 1e7.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -33,15 +32,6 @@ def slack_of(lam: Any, i: int, j: int, scaled_distance: float) -> float:
     return (0.5 * total - scaled_distance) + 0.5 * (lost + (lam[i, 1] + lam[j, 1]))
 
 
-@njit(cache=True, nogil=True, inline="always")
-def _smooth_weight(slack: float, smoothing: float) -> float:
-    """(x + sqrt(x^2 + 4 m)) / 2, the smooth version of max(0, x), without cancellation."""
-    root = math.sqrt(slack * slack + 4.0 * smoothing)
-    if slack >= 0.0:
-        return 0.5 * (slack + root)
-    return 2.0 * smoothing / (root - slack)
-
-
 @_compiled
 def evaluate(
     indptr: Any,
@@ -49,7 +39,6 @@ def evaluate(
     distance: Any,
     theta: float,
     lam: Any,
-    smoothing: float,
     degree: Any,
     potential: Any,
     diagonal: Any,
@@ -59,47 +48,31 @@ def evaluate(
 ) -> None:
     """Evaluate the dual and its model Hessian for the node multipliers lam (N, 2), in one pass.
 
-    Fills degree (N,) and potential (N,), half the sum over a node's pairs of w^2 (plus 2 m log w
-    when smoothed), so that the sum over the nodes counts each pair once. The Hessian for relative
-    changes of lam is diag(max(lam d, 1)) + 1/2 Lam S diag(w') S' Lam, where w' is 0 or 1 without
-    smoothing: diagonal (N,) is its diagonal; row i of the rest is columns and values (entries,)
-    from indptr[i] to indptr[i] + active[i].
+    Fills degree (N,) and potential (N,), half the sum of w^2 over a node's pairs, so that the sum
+    over the nodes counts each pair once. The Hessian for relative changes of lam is
+    diag(max(lam d, 1)) + 1/2 Lam S diag(w > 0) S' Lam: diagonal (N,) is its diagonal; row i of the
+    rest is columns and values (entries,) from indptr[i] to indptr[i] + active[i].
     """
     for i in prange(lam.shape[0]):
         total = 0.0
         energy = 0.0
-        curvature = 0.0
         at = indptr[i]
         half = 0.5 * lam[i, 0]
         # No branch on the sign of the slack: it is as good as random, and a wrong guess of the
         # processor costs more than the arithmetic. Places written too early are overwritten.
-        if smoothing == 0.0:
-            for e in range(indptr[i], indptr[i + 1]):
-                j = indices[e]
-                slack = slack_of(lam, i, j, theta * distance[e])
-                w = max(0.0, slack)
-                total += w
-                energy += w * w
-                columns[at] = j
-                values[at] = half * lam[j, 0]
-                at += slack > 0.0
-            curvature = at - indptr[i]
-        else:
-            for e in range(indptr[i], indptr[i + 1]):
-                j = indices[e]
-                slack = slack_of(lam, i, j, theta * distance[e])
-                w = _smooth_weight(slack, smoothing)
-                slope = w / math.sqrt(slack * slack + 4.0 * smoothing)
-                total += w
-                energy += w * w + 2.0 * smoothing * math.log(w)
-                curvature += slope
-                columns[at] = j
-                values[at] = half * lam[j, 0] * slope
-                at += 1
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            slack = slack_of(lam, i, j, theta * distance[e])
+            w = max(0.0, slack)
+            total += w
+            energy += w * w
+            columns[at] = j
+            values[at] = half * lam[j, 0]
+            at += slack > 0.0
         degree[i] = total
         potential[i] = 0.5 * energy
-        diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * curvature
         active[i] = at - indptr[i]
+        diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * active[i]
 
 
 @_compiled

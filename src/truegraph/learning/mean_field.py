@@ -103,7 +103,7 @@ class MeanFieldPoint(DualPoint):
 
     def __init__(self, problem: Problem, theta: float, concentration: float, pairs: Floats) -> None:
         self.concentration = concentration
-        super().__init__(problem, theta, 0.0, pairs)
+        super().__init__(problem, theta, pairs)
 
     def _at(self, pairs: Floats) -> Self:
         return type(self)(self.problem, self.theta, self.concentration, pairs)
@@ -156,7 +156,7 @@ class MeanField:
         """Return the solution for a concentration kappa."""
         with thread_limit(1 if self._problem.candidates.nnz < SMALL else None):
             first = MeanFieldPoint(self._problem, self._theta, concentration, self._pairs)
-            point = Newton(_MAX_STEPS, None).run(first, _is_solved)
+            point = Newton(_MAX_STEPS, None).run(first, _is_solved, may_stall=False)
         error = float(np.abs(point.gradient).max())
         if error > _TOLERABLE:
             warnings.warn(

@@ -18,13 +18,14 @@ At the optimum lam_i d_i = 1, and for w = w(lam) the duality gap is exactly
 sum_i (lam_i d_i - 1 - log(lam_i d_i)): a proof of accuracy that costs nothing.
 
 We maximise the dual by Newton's method for relative changes of lam, so that no positivity bound
-can throttle the step. Where the kinks of max(0, .) make it stall, max(0, x) is replaced by
-(x + sqrt(x^2 + 4 m)) / 2 and m is driven to zero. The cost is linear in the candidate pairs.
+can throttle the step. Where the kinks of max(0, .) make it stall, an interior point method takes
+over (`truegraph.learning.interior`). The cost is linear in the candidate pairs.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -36,16 +37,22 @@ from scipy.sparse import csr_array
 
 from truegraph.learning import kernels
 from truegraph.learning.dual import DualPoint, Problem
+from truegraph.learning.interior import Interior
 from truegraph.learning.threads import thread_limit
 
 Floats = NDArray[np.float64]
 Point = TypeVar("Point", bound=DualPoint)
 
-_SHORT_STEP = 3e-4  # two shorter line searches in a row count as a stall
-_PLAIN_STEPS = 120  # steps without smoothing before a problem counts as stiff
-_IDLE_STEPS = 8  # steps in a row that change the dual by no more than rounding
-_SMOOTHING_FACTOR = 0.1
-_SMALLEST_SMOOTHING = 1e-40
+# Newton's method counts as stalled after so many steps, two tiny ones in a row, or so many short
+# ones within a window: each of these takes many tries to find.
+_MOST_STEPS = 120
+_TINY_STEP = 3e-4
+_SHORT_STEP = 0.05
+_MOST_SHORT = 20
+_WINDOW = 30
+_IDLE_STEPS = 8  # in a row, that change nothing but by rounding
+_ACCURACY, _FINE_ACCURACY = 1e-2, 1e-8  # of the interior point method's linear systems
+_ROUGH_SHARE = 0.01  # of the tolerance, to which a rough solve follows the interior point method
 SMALL = 2_000_000  # stored candidate entries
 
 
@@ -65,9 +72,11 @@ class Solution:
         Mean number of edges per node.
     iterations, inner_iterations : int
         Newton steps and conjugate gradient steps, those of the solution it began from included.
-    point : object
-        The solver's own state, from which a neighbouring problem is started; None for the paper's
-        solver, which always starts at zero.
+    point, interior : object
+        The solver's own state, from which a neighbouring problem is started, and from which the
+        same problem is solved further; None for the paper's solver, which always starts at zero.
+    smoothed : bool
+        Whether Newton's method stalled and the interior point method took over.
     """
 
     theta: float
@@ -81,6 +90,7 @@ class Solution:
     repaired: Floats | None = None
     inner_iterations: int = 0
     smoothed: bool = False
+    interior: Interior | None = None
 
     @cached_property
     def weights(self) -> Floats:
@@ -117,13 +127,14 @@ class Newton:
         self.iterations = 0
         self.inner = 0
 
-    def run(self, point: Point, done: Callable[[Point], bool], most: int | None = None) -> Point:
+    def run(self, point: Point, done: Callable[[Point], bool], *, may_stall: bool = True) -> Point:
         """Descend from point until done, out of iterations, at rounding or stalled.
 
-        With `most`, two very short steps in a row or so many steps count as a stall.
+        It stalls with two tiny steps in a row, mostly short ones, or too many.
         """
-        last = self.max_iter if most is None else min(self.max_iter, self.iterations + most)
-        short = idle = 0
+        last = self.max_iter if not may_stall else min(self.max_iter, self.iterations + _MOST_STEPS)
+        tiny = idle = 0
+        short: deque[bool] = deque(maxlen=_WINDOW)
         while not done(point) and self.iterations < last:
             step, inner = point.newton_step()
             self.iterations += 1
@@ -132,13 +143,37 @@ class Newton:
             if following is None:
                 break
             idle = idle + 1 if following.value >= point.value - _rounding(point) else 0
-            short = short + 1 if length < _SHORT_STEP else 0
+            tiny = tiny + 1 if length < _TINY_STEP else 0
+            short.append(length < _SHORT_STEP)
             point = following
             if self.on_step is not None:
                 self.on_step(self.iterations, point.gap)
-            if (most is not None and short >= 2) or idle >= _IDLE_STEPS:
+            stalled = tiny >= 2 or sum(short) >= _MOST_SHORT
+            if (stalled and may_stall) or idle >= _IDLE_STEPS:
                 break
         return point
+
+    def follow(self, interior: Interior, done: Callable[[DualPoint], bool]) -> DualPoint:
+        """Follow the interior point method until done, out of steps or at rounding.
+
+        Returns the best point that was met.
+        """
+        best = interior.sharp()
+        idle = 0
+        while not done(best) and self.iterations < self.max_iter and idle < _IDLE_STEPS:
+            before, settled = interior.gap, interior.gap <= _rounding(best)
+            self.inner += interior.step(_FINE_ACCURACY if settled else _ACCURACY)
+            self.iterations += 1
+            point = interior.sharp()
+            if self.on_step is not None:
+                self.on_step(self.iterations, point.gap)
+            improved = point.relative_gap < best.relative_gap
+            # Nodes with tiny weights come last: they need a gap far below what others notice.
+            falling = interior.gap < (0.5 if settled else 0.99) * before
+            idle = 0 if improved or falling else idle + 1
+            if improved or not settled:
+                best = point
+        return best
 
 
 def _rounding(point: DualPoint) -> float:
@@ -166,6 +201,7 @@ def solve(
     tol: float = 1e-6,
     max_iter: int = 500,
     start: Solution | None = None,
+    rough: bool = False,
     on_step: Callable[[int, float], None] | None = None,
 ) -> Solution:
     """Learn the most probable graph on the candidate pairs by Newton's method on the dual.
@@ -181,6 +217,8 @@ def solve(
         Relative duality gap to reach.
     start : Solution, optional
         Solution of a neighbouring problem: the same nodes with another theta or other candidates.
+    rough : bool
+        Whether a few nodes far from all others may be left unsolved: enough to count edges.
     on_step : callable, optional
         Called with (iteration, gap) after every step.
     """
@@ -191,54 +229,44 @@ def solve(
 
     # On a small problem threads save little, and on a busy machine they wait for one another.
     with thread_limit(1 if candidates.nnz < SMALL else None):
-        point = _first_point(candidates, theta, start)
-        stiff = start is not None and start.smoothed
-        if not stiff:
-            point = newton.run(point, optimal, _PLAIN_STEPS)
-        smoothed = not optimal(point) and newton.iterations < max_iter
-        if smoothed:
-            point = _follow_smoothing(point, newton, optimal, 1e-4 if stiff else 0.1)
-            point = newton.run(point, optimal, _PLAIN_STEPS)
-        return _solution(point, tol, newton, smoothed or stiff, start)
+        if start is not None and start.smoothed:
+            interior = _continued(candidates, theta, start)
+        else:
+            point = newton.run(_first_point(candidates, theta, start), optimal)
+            if optimal(point) or newton.iterations >= max_iter:
+                return _solution(point, tol, newton, None, start)
+            interior = Interior(point.problem, theta)
+        point = newton.follow(interior, partial(_counts, interior, tol) if rough else optimal)
+        if not rough and not optimal(point):
+            point = newton.run(point, optimal)
+        return _solution(point, tol, newton, interior, start)
+
+
+def _counts(interior: Interior, tol: float, point: DualPoint) -> bool:
+    """Whether the edges of an interior point can be counted, though some nodes are not solved."""
+    small = interior.gap <= _ROUGH_SHARE * tol * max(1.0, abs(point.dual))
+    return small and interior.imbalance <= math.sqrt(tol)
+
+
+def _continued(candidates: csr_array, theta: float, start: Solution) -> Interior:
+    """Return the interior point to go on from: that of the same problem, or else a new one."""
+    problem = start.point.problem
+    if problem.candidates is not candidates:
+        problem = Problem(candidates)
+    elif start.interior is not None and start.theta == theta:
+        return start.interior
+    return Interior(problem, theta)
 
 
 def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> DualPoint:
     if start is None or start.point is None:
         pairs = np.zeros((candidates.shape[0], 2))
         kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
-        return DualPoint(Problem(candidates), theta, 0.0, pairs)
+        return DualPoint(Problem(candidates), theta, pairs)
     point = start.point
     if point.problem.candidates is not candidates:
-        point = DualPoint(Problem(candidates), start.theta, 0.0, point.pairs)
-    return point if theta == start.theta else point.predicted(theta, start.smoothed)
-
-
-def _follow_smoothing(
-    point: DualPoint, newton: Newton, optimal: Callable[[DualPoint], bool], most: float
-) -> DualPoint:
-    """Drive the smoothing to zero, each level warm-started from the one before.
-
-    A level is solved as accurately as its smoothing perturbs the gradient, about sqrt(m).
-    """
-    best, smoothing = point, _first_smoothing(point, most)
-    while smoothing > _SMALLEST_SMOOTHING and newton.iterations < newton.max_iter:
-        accuracy = min(0.3, 300.0 * math.sqrt(smoothing))
-        point = newton.run(point.smoothed(smoothing), partial(is_flat, accuracy=accuracy))
-        sharp = point.smoothed(0.0)
-        if sharp.relative_gap < best.relative_gap:
-            best = sharp
-        if optimal(sharp):
-            break
-        smoothing *= _SMOOTHING_FACTOR
-    return best
-
-
-def _first_smoothing(point: DualPoint, most: float) -> float:
-    """Return the least smoothing, up to most, under which the point is nearly stationary."""
-    smoothing = 1e-10
-    while smoothing < most and not is_flat(point.smoothed(smoothing), 0.5):
-        smoothing *= 10.0
-    return smoothing
+        point = DualPoint(Problem(candidates), start.theta, point.pairs)
+    return point if theta == start.theta else point.predicted(theta)
 
 
 def is_flat(point: DualPoint, accuracy: float) -> bool:
@@ -272,7 +300,11 @@ def primal_value(candidates: csr_array, theta: float, w: NDArray[np.float64]) ->
 
 
 def _solution(
-    point: DualPoint, tol: float, newton: Newton, smoothed: bool, start: Solution | None
+    point: DualPoint,
+    tol: float,
+    newton: Newton,
+    interior: Interior | None,
+    start: Solution | None,
 ) -> Solution:
     primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):
@@ -289,5 +321,6 @@ def _solution(
         point=point,
         repaired=repaired,
         inner_iterations=newton.inner + (0 if start is None else start.inner_iterations),
-        smoothed=smoothed,
+        smoothed=interior is not None,
+        interior=interior,
     )
