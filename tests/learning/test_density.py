@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import learn_bipartite_graph, learn_graph
-from truegraph.learning.density import ClosedForm
+from truegraph.learning.density import NodesAlone
 from truegraph.testing import planted_clusters
 
 
@@ -110,11 +110,20 @@ def test_the_largest_degree() -> None:
     assert graph.certificate.converged
 
 
-def test_the_closed_form_is_near_on_points_without_ties() -> None:
-    points = points_of("normal")
-    graph = learn_graph(points, degree=10)
-    guess = ClosedForm(graph.candidates, 10.0).theta(10.0)
-    assert guess == pytest.approx(graph.certificate.theta, rel=0.3)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("degree", [4.0, 15.0])
+def test_nodes_alone_give_a_near_first_guess(kind: str, degree: float) -> None:
+    graph = learn_graph(points_of(kind), degree=degree)
+    alone = NodesAlone(graph.candidates)
+    guess = alone.theta(degree)
+    assert alone.degree(guess) == pytest.approx(degree, rel=0.01)
+    assert 0.5 < guess / graph.certificate.theta < 2.0
+
+
+def test_where_ties_forbid_a_guess_the_scale_is_taken() -> None:
+    equal = csr_array(3.0 * (np.ones((30, 30)) - np.eye(30)))
+    assert NodesAlone(equal).theta(5.0) == pytest.approx(1.0 / 15.0)
+    assert NodesAlone(equal).degree(1.0) == 29.0
 
 
 def test_a_given_theta_asks_for_as_many_candidates_as_it_needs() -> None:

@@ -1,9 +1,9 @@
 """The sparsity parameter theta for a wanted mean degree.
 
-A node alone, with sorted distances z_1 <= z_2 <= ... (symmetry dropped), gets exactly k edges for
-theta in [u(k+1), u(k)), where u(k) = 1 / sqrt(z_k sum_{j<k} (z_k - z_j)). The geometric mean over
-the nodes of these bounds is a good first guess; solving and following the secant of the reached
-degree in log theta then meets the wanted degree.
+A node alone, as if all neighbours had its own multiplier, solves a problem of its own in closed
+form. The edges that these multipliers would give can be counted in one pass over the pairs, and
+the theta that gives the wanted number is a good first guess; solving and following the secant of
+the reached degree in log theta then meets the wanted degree.
 """
 
 from __future__ import annotations
@@ -16,55 +16,61 @@ import numpy as np
 from numba import njit, prange
 from scipy.sparse import csr_array
 
+from truegraph.learning.kernels import isolated_start, slack_of
 from truegraph.learning.solver import Solution
 
 _compiled = njit(parallel=True, cache=True, nogil=True)
 _MAX_SOLVES = 40
 _CLOSE = 9e-3  # relative error of the degree that ends the search
 _ROUGH_TOLERANCE = 1e-2
-_SAMPLE = 20_000  # nodes that the first guess looks at
+_GUESS_ACCURACY = 5e-3  # relative, of the degree that the first guess would have
+_FARTHEST = 20.0  # in log theta, from the scale of the distances
+_FIRST_SLOPE = 1.2  # of log theta over log degree: the degree falls a little slower than theta
 
 
 @_compiled
-def _log_bounds(indptr: Any, distance: Any, nodes: Any, most: int, out: Any) -> None:
-    """Fill out (nodes, most) with log u(k), k = 1 .. most; not finite for ties or a short list."""
-    for row in prange(nodes.size):
-        z = np.sort(distance[indptr[nodes[row]] : indptr[nodes[row] + 1]])
-        before = 0.0
-        for k in range(1, most + 1):
-            out[row, k - 1] = np.inf
-            if k <= z.size:
-                bracket = z[k - 1] * ((k - 1) * z[k - 1] - before)
-                # Below this the bracket is rounding, not distance.
-                if bracket > 1e-12 * k * z[k - 1] * z[k - 1]:
-                    out[row, k - 1] = -0.5 * math.log(bracket)
-                before += z[k - 1]
+def _count_edges(
+    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
+) -> None:
+    """Fill out (N,) with the number of each node's pairs that lam gives weight to."""
+    for i in prange(lam.shape[0]):
+        count = 0
+        for e in range(indptr[i], indptr[i + 1]):
+            count += slack_of(lam, i, indices[e], theta * distance[e]) > 0.0
+        out[i] = count
 
 
-class ClosedForm:
-    """Theta as a function of the degree, were every node alone.
+class NodesAlone:
+    """Degree and theta, were every node's multiplier that of its own problem."""
 
-    Nodes whose nearest distances are all equal have no finite bound and are left out.
-    """
-
-    def __init__(self, candidates: csr_array, degree: float) -> None:
-        nodes = np.arange(0, candidates.shape[0], max(1, candidates.shape[0] // _SAMPLE))
-        bounds = np.empty((nodes.size, 2 * math.ceil(degree) + 3))
-        _log_bounds(candidates.indptr, candidates.data, nodes, bounds.shape[1], bounds)
-        finite = np.isfinite(bounds)
-        counts = finite.sum(axis=0)
-        sums = np.where(finite, bounds, 0.0).sum(axis=0)
-        known = np.flatnonzero(counts)
-        # log u(k) is the border between k - 1 and k edges: it belongs to k - 1/2.
-        self._degrees = known + 0.5
-        self._log_theta = sums[known] / counts[known]
+    def __init__(self, candidates: csr_array) -> None:
+        self._candidates = candidates
+        self._multipliers = np.empty((candidates.shape[0], 2))
+        self._counts = np.empty(candidates.shape[0], dtype=np.int64)
         self._typical = float(np.median(candidates.data[:100_000]))
 
+    def degree(self, theta: float) -> float:
+        """Return the mean degree, not quite zero where rounding leaves no edge."""
+        c = self._candidates
+        isolated_start(c.indptr, c.data, theta, self._multipliers)
+        _count_edges(c.indptr, c.indices, c.data, theta, self._multipliers, self._counts)
+        return max(1.0, float(self._counts.sum())) / self._counts.size
+
     def theta(self, degree: float) -> float:
-        """Return the theta at which the nodes alone would have about `degree` edges each."""
-        if self._degrees.size == 0:  # all distances are equal: the scale is all there is to know
-            return 1.0 / (degree * self._typical) if self._typical > 0.0 else 1.0
-        return math.exp(float(np.interp(degree, self._degrees, self._log_theta)))
+        """Return a theta for that degree, or the scale of the distances if ties forbid one."""
+        first = at = -math.log(degree * self._typical) if self._typical > 0.0 else 0.0
+        low, high = -math.inf, math.inf  # log theta: too dense, too sparse
+        while abs(at - first) < _FARTHEST:
+            error = math.log(self.degree(math.exp(at)) / degree)
+            if abs(error) <= _GUESS_ACCURACY:
+                return math.exp(at)
+            low, high = (max(low, at), high) if error > 0.0 else (low, min(high, at))
+            if high - low < 1e-6:
+                return math.exp(at)
+            known = math.isfinite(low) and math.isfinite(high)
+            following = at + _FIRST_SLOPE * error
+            at = following if not known or low < following < high else 0.5 * (low + high)
+        return math.exp(first)
 
 
 def match_degree(
@@ -85,9 +91,8 @@ def match_degree(
         Where to begin, from a neighbouring problem.
     """
     assert degree is not None
-    closed_form = ClosedForm(candidates, degree)
-    theta = closed_form.theta(degree) if start is None else start.theta
-    search = _DegreeSearch(closed_form, degree)
+    theta = NodesAlone(candidates).theta(degree) if start is None else start.theta
+    search = _DegreeSearch(degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
     best: Solution | None = None
     least = math.inf
@@ -111,8 +116,7 @@ def match_degree(
 class _DegreeSearch:
     """Secant in (log theta, log degree), kept inside a bracket."""
 
-    def __init__(self, closed_form: ClosedForm, degree: float) -> None:
-        self._closed_form = closed_form
+    def __init__(self, degree: float) -> None:
         self._wanted = degree
         self.forget()
 
@@ -152,10 +156,7 @@ class _DegreeSearch:
 
     def _secant(self, at: float, error: float) -> float:
         if len(self._points) == 1:
-            # No slope yet: the closed form knows how theta goes with the degree.
-            reached = self._wanted * math.exp(error)
-            ratio = self._closed_form.theta(self._wanted) / self._closed_form.theta(reached)
-            return at + (math.log(ratio) if (ratio - 1.0) * error > 0.0 else error)
+            return at + _FIRST_SLOPE * error
         before, error_before = self._points[-2]
         if error == error_before:
             return at + math.copysign(0.1, error)

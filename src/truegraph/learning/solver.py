@@ -45,10 +45,10 @@ Point = TypeVar("Point", bound=DualPoint)
 
 # Newton's method counts as stalled after so many steps, two tiny ones in a row, or so many short
 # ones within a window: each of these takes many tries to find.
-_MOST_STEPS = 120
+_MOST_STEPS = 150
 _TINY_STEP = 3e-4
-_SHORT_STEP = 0.05
-_MOST_SHORT = 20
+_SHORT_STEP = 0.02
+_MOST_SHORT = 18
 _WINDOW = 30
 _IDLE_STEPS = 8  # in a row, that change nothing but by rounding
 _ACCURACY, _FINE_ACCURACY = 1e-2, 1e-8  # of the interior point method's linear systems
@@ -245,7 +245,7 @@ def solve(
 def _counts(interior: Interior, tol: float, point: DualPoint) -> bool:
     """Whether the edges of an interior point can be counted, though some nodes are not solved."""
     small = interior.gap <= _ROUGH_SHARE * tol * max(1.0, abs(point.dual))
-    return small and interior.imbalance <= math.sqrt(tol)
+    return small and interior.imbalance <= math.sqrt(tol) and bool((point.active > 0).all())
 
 
 def _continued(candidates: csr_array, theta: float, start: Solution) -> Interior:
