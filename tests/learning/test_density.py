@@ -94,6 +94,15 @@ def test_all_points_equal() -> None:
     assert graph.certificate.degree == graph.adjacency.nnz / 40
 
 
+def test_a_degree_that_no_theta_gives_is_given_up_soon() -> None:
+    """Groups of equal points: pairs at distance zero keep their edges for any theta."""
+    points = np.repeat(np.random.default_rng(16).normal(size=(20, 3)), 13, axis=0)
+    graph = learn_graph(points, degree=5, candidate_ratio=8)
+    assert graph.certificate.degree >= 12.0
+    assert graph.certificate.converged
+    assert graph.certificate.theta < 1000.0
+
+
 @pytest.mark.parametrize("degree", [1, 1.05, 1.5])
 def test_the_smallest_degrees(degree: float) -> None:
     """Every node keeps an edge, so that the mean degree has a lower bound above 1."""

@@ -118,6 +118,7 @@ class _DegreeSearch:
 
     def __init__(self, degree: float) -> None:
         self._wanted = degree
+        self._is_out_of_reach = False
         self.forget()
 
     def forget(self) -> None:
@@ -133,12 +134,21 @@ class _DegreeSearch:
             self._low = max(self._low, at)
         else:
             self._high = min(self._high, at)
+        self._is_out_of_reach |= self._leads_nowhere()
         return abs(degree / self._wanted - 1.0)
 
     @property
     def exhausted(self) -> bool:
-        """Whether ties leave no theta between too dense and too sparse."""
-        return self._high - self._low < 1e-9
+        """Whether ties leave no theta between too dense and too sparse, or none at all."""
+        return self._is_out_of_reach or self._high - self._low < 1e-9
+
+    def _leads_nowhere(self) -> bool:
+        """Whether the degree stays as it is, however much theta changes: pairs at distance zero."""
+        recent = self._points[-3:]
+        steps, errors = zip(*recent, strict=True)
+        is_open = math.isinf(self._high - self._low)
+        far = max(steps) - min(steps) >= 2.0
+        return is_open and len(recent) == 3 and far and max(errors) - min(errors) <= _CLOSE
 
     def following(self) -> float:
         """Return the next theta to try."""
