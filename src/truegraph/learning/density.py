@@ -24,6 +24,7 @@ _MAX_SOLVES = 40
 _CLOSE = 9e-3  # relative error of the degree that ends the search
 _ROUGH_TOLERANCE = 1e-2
 _GUESS_ACCURACY = 5e-3  # relative, of the degree that the first guess would have
+_MAX_COUNTS = 60
 _FARTHEST = 20.0  # in log theta, from the scale of the distances
 _FIRST_SLOPE = 1.2  # of log theta over log degree: the degree falls a little slower than theta
 
@@ -60,7 +61,9 @@ class NodesAlone:
         """Return a theta for that degree, or the scale of the distances if ties forbid one."""
         first = at = -math.log(degree * self._typical) if self._typical > 0.0 else 0.0
         low, high = -math.inf, math.inf  # log theta: too dense, too sparse
-        while abs(at - first) < _FARTHEST:
+        for _ in range(_MAX_COUNTS):  # a pass over the pairs each; a plateau may take too many
+            if abs(at - first) > _FARTHEST:
+                break
             error = math.log(self.degree(math.exp(at)) / degree)
             if abs(error) <= _GUESS_ACCURACY:
                 return math.exp(at)
