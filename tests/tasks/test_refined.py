@@ -23,7 +23,8 @@ from truegraph.tasks.refined import (
     FastOptions,
     RefinedOptions,
     classify,
-    combined,
+    means,
+    result_temperatures,
     round_graphs,
     round_labels,
     scaling_temperatures,
@@ -101,10 +102,23 @@ def test_rounds_that_are_less_confident_do_not_count() -> None:
     last = RefinedOptions(average="last")
     assert trusted_steps([base, first, second], last, Run()) == [[0], [2]]
     assert trusted_steps([base], RefinedOptions(rounds=0), Run()) == [[0], [0]]
-    mean = combined([base, first, second], chosen, np.array([1.0, 1.0]))
-    np.testing.assert_allclose(mean.probabilities, [[[0.8, 0.2]], [[0.55, 0.45]]], rtol=1e-6)
-    surer = combined([base, first, second], chosen, np.array([0.5, 1.0])).probabilities
-    np.testing.assert_allclose(surer[0, 0], [0.64 / 0.68, 0.04 / 0.68], rtol=1e-5)
+    one, other = means([base, first, second], chosen)
+    np.testing.assert_allclose(one.probabilities, [[0.8, 0.2]], rtol=1e-6)
+    np.testing.assert_allclose(other.probabilities, [[0.55, 0.45]], rtol=1e-6)
+
+
+def test_results_are_raised_to_the_level_of_the_tempered_first_prediction() -> None:
+    first = _step(*[[[0.6, 0.4], [0.7, 0.3]]] * 4).prediction
+    vague, sure = [[0.6, 0.4], [0.55, 0.45]], [[0.9, 0.1], [0.8, 0.2]]
+    results = [
+        Prediction(np.array(one, np.float32), np.zeros(2, np.float32))
+        for one in (vague, sure, vague, vague)
+    ]
+    heat = result_temperatures(first, results, np.array([0.5, 0.5, 1.0, 1.5]))
+    level = (0.36 / 0.52 + 0.49 / 0.58) / 2  # probabilities squared, normalised
+    assert tempered(vague, heat[0]).max(axis=1).mean() == pytest.approx(level, abs=1e-6)
+    assert heat[0] < 0.5  # what is vaguer than the first prediction needs more than its temperature
+    assert heat[1:] == [1.0, 1.0, 1.0]  # sure enough, or nothing to correct
 
 
 def test_without_rounds_it_is_the_classifier_alone(planted: Any) -> None:

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from truegraph.tasks.ensemble import tempered
 
 FOLDS = 3
-_PRIOR_DEVIATION = 0.2  # of log temperature around 0: few nodes cannot move it far
+_PRIOR_DEVIATION = 0.5  # of log temperature around 0: few nodes cannot move it far
 _LARGEST = 2.5  # of |log temperature|
 
 Nodes = NDArray[np.int64]

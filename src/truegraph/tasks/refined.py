@@ -11,7 +11,9 @@ r"""The refined recipe: the paper's graph learning around a stronger classifier,
    the first prediction; if none is, the first prediction stays. Both are scored on the observed
    graph: classifiers that find it less clear than before were trained on a graph that does not
    fit. No label is needed for that. The mean over the rounds that count is the prediction.
-4. `temperatures`: it is tempered so that labelled nodes, left out of training in turn, fit best.
+4. `temperatures`, `result_temperatures`: labelled nodes, left out of training in turn, say how
+   confident the first prediction should be; the result, which is at least as good, is made no
+   less confident than that.
 
 The recipe "fast" is the same with an embedding that needs no training, one feature scaling, the
 probabilities themselves in D2, and one round.
@@ -42,6 +44,7 @@ from truegraph.tasks.ensemble import (
     Prediction,
     confidence_temperature,
     mean_of,
+    tempered,
     tempered_average,
 )
 from truegraph.tasks.inputs import distance_graph
@@ -191,13 +194,15 @@ class Refined(Method):
                     problem, distances, steps[-1].prediction, options, run
                 )
                 steps.append(classify(problem, trained_on, number, options, run))
-        heat = temperatures(problem, options, run)
         chosen = trusted_steps(steps, options, run)
-        prediction = combined(steps, chosen, heat)
+        results = means(steps, chosen)
+        wanted = temperatures(problem, options, run)
+        heat = result_temperatures(steps[0].prediction, results, wanted)
+        tempered_results = [one.at(degrees) for one, degrees in zip(results, heat, strict=True)]
         ensembles = _ensembles(steps, chosen, heat) if run.keep_weights else None
         return Outcome(
-            prediction.probabilities,
-            prediction.expected_entropy,
+            np.stack([one.probabilities for one in tempered_results]),
+            np.stack([one.expected_entropy for one in tempered_results]),
             graphs if run.keep_graphs else None,
             None if graphs is None else [graph.certificate for graph in graphs],
             ensembles,
@@ -300,12 +305,12 @@ def scaling_temperatures(
     The last scaling stays as it is; the others get the temperature at which their mean confidence
     equals its own.
     """
-    means = [np.mean(passes, axis=0) for passes in samples]
-    wanted = means[-1].max(axis=2).mean(axis=1)
+    averages = [np.mean(passes, axis=0) for passes in samples]
+    wanted = _confidence(averages[-1])
     found = []
-    for mean in means:
+    for mean in averages:
         heat = np.ones(len(wanted))
-        if temper and mean is not means[-1]:
+        if temper and mean is not averages[-1]:
             pairs = zip(mean, wanted, strict=True)
             heat = np.array([confidence_temperature(one, level) for one, level in pairs])
         found.append(heat)
@@ -374,7 +379,7 @@ def round_labels(
 
 
 def temperatures(problem: Problem, options: RefinedOptions, run: Run) -> NDArray[np.float64]:
-    """Return the temperature (T,) of each trial's prediction.
+    """Return the temperature (T,) that each trial's first prediction should have.
 
     Classifiers on the observed graph are trained without a part of the labelled nodes, which are
     then predicted; the temperature at which these predictions fit best is that of the trial.
@@ -408,7 +413,7 @@ def trusted_steps(steps: list[Classified], options: RefinedOptions, run: Run) ->
 
     Step 0 is the observed graph; it is taken only where no round counts.
     """
-    confidence = np.array([s.prediction.probabilities.max(axis=2).mean(axis=1) for s in steps])
+    confidence = np.array([_confidence(step.prediction.probabilities) for step in steps])
     found = []
     for own in confidence.T:
         rounds = [k for k in range(1, len(steps)) if own[k] >= own[0] or not options.safeguard]
@@ -422,28 +427,55 @@ def trusted_steps(steps: list[Classified], options: RefinedOptions, run: Run) ->
     return found
 
 
-def combined(
-    steps: list[Classified], chosen: list[list[int]], heat: NDArray[np.float64]
-) -> Prediction:
-    """Return the mean over each trial's steps, tempered: (T, N, C)."""
-    parts = []
+def means(steps: list[Classified], chosen: list[list[int]]) -> list[Prediction]:
+    """Return for each trial the mean over its steps, (N, C)."""
+    found = []
     for trial, numbers in enumerate(chosen):
         own = [steps[k].prediction for k in numbers]
-        mean = mean_of(Prediction(p.probabilities[trial], p.expected_entropy[trial]) for p in own)
-        parts.append(mean.at(float(heat[trial])))
-    return Prediction(
-        np.stack([part.probabilities for part in parts]),
-        np.stack([part.expected_entropy for part in parts]),
-    )
+        found.append(
+            mean_of(Prediction(p.probabilities[trial], p.expected_entropy[trial]) for p in own)
+        )
+    return found
+
+
+def result_temperatures(
+    first: Prediction, results: list[Prediction], wanted: NDArray[np.float64]
+) -> list[float]:
+    """Return the temperature of each trial's result.
+
+    Training on learned graphs has made the result more confident than the first prediction, often
+    enough already; the temperature of the first would overshoot. So it only sets a level: the mean
+    confidence that it gives the first prediction. A result below that level is raised to it.
+
+    Parameters
+    ----------
+    first : Prediction
+        Of shape (T, N, C).
+    results : list of T Predictions
+        Each of shape (N, C).
+    wanted : ndarray of shape (T,)
+        Temperatures that the first prediction should have.
+    """
+    found = []
+    for before, result, degrees in zip(first.probabilities, results, wanted, strict=True):
+        level = _confidence(tempered(before, float(degrees)))
+        below = degrees < 1.0 and _confidence(result.probabilities) < level
+        found.append(confidence_temperature(result.probabilities, level) if below else 1.0)
+    return found
+
+
+def _confidence(probabilities: NDArray[Any]) -> Any:
+    """Return the mean over the nodes of the largest probability: (..., N, C) to (...)."""
+    return probabilities.max(axis=-1).mean(axis=-1)
 
 
 def _ensembles(
-    steps: list[Classified], chosen: list[list[int]], heat: NDArray[np.float64]
+    steps: list[Classified], chosen: list[list[int]], heat: list[float]
 ) -> list[Ensemble]:
     """Return the classifiers of each trial's steps, to predict further nodes with."""
     found = []
     for trial, numbers in enumerate(chosen):
         kept = [steps[k].members for k in numbers]
         members = tuple(one for part in kept if part is not None for one in part[trial])
-        found.append(Ensemble(members, float(heat[trial])))
+        found.append(Ensemble(members, heat[trial]))
     return found
