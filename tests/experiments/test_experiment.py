@@ -91,6 +91,7 @@ def test_toml(tmp_path: Path) -> None:
         ({"batch": 0}, "batch is 0"),
         ({"metrics": ["acuracy"]}, r"Did you mean 'accuracy'\?"),
         ({"keep": ["weights"]}, "unknown entry of keep 'weights'"),
+        ({"compare": "bgnc"}, "unknown model to compare 'bgnc'"),
         ({"datasets": ["cora", "cora"]}, "list of different names"),
         ({"datasets": 3}, "datasets is 3"),
     ],
@@ -169,3 +170,12 @@ def test_a_part_can_be_written_and_read_again() -> None:
     again = Experiment.from_dict(part.to_dict())
     assert again.cells() == part.cells()
     assert again.trials == 3
+
+
+def test_a_part_without_the_compared_model_compares_nothing() -> None:
+    beyond = find_experiment("beyond")
+    assert Experiment.from_dict(beyond.to_dict()).compare == "refined"
+    assert beyond.select(models=["refined", "GCN"]).compare == "refined"
+    part = beyond.select(models=["GCN", "APPNP"])
+    assert part.compare is None
+    assert Experiment.from_dict(part.to_dict()) == part

@@ -6,6 +6,7 @@ import csv
 import io
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -348,3 +349,32 @@ def test_all_metrics_say_what_is_better() -> None:
     texts = [[entry.text for entry in row] for row in table.cells()]
     assert texts == [["cora", "gcn", "70.3 ± 1.0", "-"], ["cora", "gat", "-", "0.748 ± 0.010"]]
     assert table.caption.endswith("Higher is better for accuracy %; lower is better for Brier.")
+
+
+def test_a_named_model_is_compared_with_all_others() -> None:
+    experiment = replace(TABLE1, compare="BGCN (ours)")
+    records = [
+        *trials(experiment, "BGCN (ours)", HIGH, labels=5),
+        *trials(experiment, "gcn", LOW, labels=5),
+        *trials(experiment, "gat", [*HIGH[:5], 0.763], labels=5),
+        *trials(experiment, "gcn", LOW, labels=20),  # without a partner
+    ]
+    table = result_tables(summarise(records, experiment), experiment)[-1]
+    assert table.heading == "BGCN (ours) against each model"
+    assert table.rows[0][2:] == ["against", "trials", "accuracy %", "worst", "p", "Brier", "p"]
+    texts = [[entry.text for entry in row] for row in table.cells()]
+    assert texts == [
+        ["cora", "5", "gcn", "6", "+4.5", "+4.1", "0.031", "", ""],
+        ["cora", "5", "gat", "6", "-0.3", "-2.0", "1", "", ""],
+    ]
+    assert [row[4].bold for row in table.cells()] == [True, False]
+    assert "BGCN" not in result_tables(summarise(records, TABLE1), TABLE1)[-1].heading
+
+
+def test_what_is_better_decides_the_worst_trial_and_the_bold() -> None:
+    experiment = replace(TABLE1, compare="gat", metrics=("brier_score",))
+    records = trials(experiment, "gcn", HIGH, metric="brier_score", labels=5)
+    records += trials(experiment, "gat", LOW, metric="brier_score", labels=5)
+    [row] = result_tables(summarise(records, experiment), experiment)[-1].cells()
+    assert [entry.text for entry in row[3:]] == ["-0.045", "-0.041", "0.031"]
+    assert row[3].bold

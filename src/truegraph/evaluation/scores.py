@@ -41,6 +41,11 @@ class Metric:
         """Return a value as text, a share in per cent but without the sign."""
         return f"{100 * value if self.percent else value:.{self.digits}f}"
 
+    def signed(self, difference: float) -> str:
+        """Return a difference as text, with its sign."""
+        points = round(100 * difference if self.percent else difference, self.digits)
+        return f"{points + 0.0:+.{self.digits}f}"  # + 0.0 turns -0.0 into 0.0
+
 
 METRICS = {
     "accuracy": Metric("accuracy %", "higher", percent=True, digits=1),

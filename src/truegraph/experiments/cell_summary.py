@@ -147,12 +147,13 @@ def _pairs(
             if bases.get(cells[place].model) in places
         ]
     means = [(found.mean, place) for place in group if (found := cells[place].summary)]
-    ranked = sorted(means, key=lambda pair: -_sign(metric) * pair[0])
+    ranked = sorted(means, key=lambda pair: -gain(metric, pair[0]))
     return [(ranked[0][1], ranked[1][1])] if len(ranked) > 1 else []
 
 
-def _sign(metric: Metric) -> float:
-    return -1.0 if metric.better == "lower" else 1.0
+def gain(metric: Metric, difference: float) -> float:
+    """Return a difference so that more is better."""
+    return -difference if metric.better == "lower" else difference
 
 
 def _compared(cell: CellSummary, rival: CellSummary, metric: Metric) -> CellSummary:
@@ -161,7 +162,7 @@ def _compared(cell: CellSummary, rival: CellSummary, metric: Metric) -> CellSumm
     if len(pairs) < 2:  # nothing to rank
         return replace(cell, against=rival.label)
     test = paired_wilcoxon(*zip(*pairs, strict=True))
-    is_better = _sign(metric) * test.mean_difference > 0
+    is_better = gain(metric, test.mean_difference) > 0
     return replace(
         cell,
         against=rival.label,

@@ -36,7 +36,7 @@ from truegraph.experiments.checks import (
 from truegraph.experiments.task import Cell, Task, find_task, suggestion
 
 _OWN_KEYS = ["name", "title", "task", "datasets", "models", "trials", "seed", "metrics"]
-_OWN_KEYS += ["batch", "keep"]
+_OWN_KEYS += ["batch", "keep", "compare"]
 _USUAL_TRIALS = 10
 
 
@@ -107,6 +107,8 @@ class Experiment:
         Most trials of a cell that are run together; None leaves it to the task.
     keep : tuple of str
         Artefacts to keep in the run's folder, of those that the task offers.
+    compare : str or None
+        Label of the model that is tested against each of the others.
     """
 
     name: str
@@ -120,6 +122,7 @@ class Experiment:
     metrics: tuple[str, ...]
     batch: int | None = None
     keep: tuple[str, ...] = ()
+    compare: str | None = None
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Experiment:
@@ -139,6 +142,7 @@ class Experiment:
             metrics=_named(content, "metrics", task.metrics) or tuple(task.metrics),
             batch=check_number("batch", content["batch"], 1) if "batch" in content else None,
             keep=_named(content, "keep", task.keeps),
+            compare=str(content["compare"]) if "compare" in content else None,
         )
         _check_cells(experiment)
         return experiment
@@ -172,7 +176,8 @@ class Experiment:
             "metrics": list(self.metrics),
             "keep": list(self.keep),
         }
-        return content if self.batch is None else content | {"batch": self.batch}
+        optional = {"batch": self.batch, "compare": self.compare}
+        return content | {key: value for key, value in optional.items() if value is not None}
 
     @property
     def seeds(self) -> list[int]:
@@ -236,6 +241,7 @@ class Experiment:
             models=entries,
             conditions=chosen,
             trials=self.trials if trials is None else check_number("trials", trials, 1),
+            compare=self.compare if self.compare in [entry.label for entry in entries] else None,
         )
 
     def _part(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
@@ -344,6 +350,8 @@ def _check_cells(experiment: Experiment) -> None:
     for label in labels:
         if labels.count(label) > 1:
             raise InputError(f"two models are labelled {label!r}. Give each a label of its own.")
+    if experiment.compare is not None:
+        check_known([experiment.compare], tuple(labels), "model to compare")
     for entry in experiment.models:
         check_known(entry.datasets or (), experiment.datasets, f"data set of model {entry.label!r}")
         check_known(entry.on or (), experiment.datasets, f"data set of model {entry.label!r}")

@@ -16,6 +16,7 @@ from typing import Any
 from truegraph.data.storage import write_text
 from truegraph.evaluation import Metric, Summary
 from truegraph.experiments.cell_summary import CellSummary, summarise
+from truegraph.experiments.comparison import comparison_table
 from truegraph.experiments.experiment import Experiment
 from truegraph.experiments.layout import Entry, Table, markdown, sentence
 from truegraph.experiments.naming import Naming
@@ -53,7 +54,8 @@ def result_tables(cells: Sequence[CellSummary], experiment: Experiment) -> list[
     """Return the tables of an experiment, none of them empty.
 
     For each main metric (those that the paper prints, or else the first) models against data sets
-    and conditions, then the same cells one by one in full; at last all metrics of every model.
+    and conditions, then the same cells one by one in full; then all metrics of every model; at
+    last the model that the experiment names against each of the others.
     """
     if not cells:
         return []
@@ -67,7 +69,8 @@ def result_tables(cells: Sequence[CellSummary], experiment: Experiment) -> list[
         # The paper's figures stand in the tables above, if there are any.
         shown = [replace(cell, paper=None) for cell in cells] if tables else list(cells)
         tables.append(layout.all_metrics(shown))
-    return tables
+    compared = comparison_table(cells, experiment)
+    return tables if compared is None else [*tables, compared]
 
 
 def main_metrics(cells: Sequence[CellSummary], experiment: Experiment) -> list[str]:
@@ -196,8 +199,7 @@ def _comparison(cell: CellSummary, metric: Metric) -> list[str | Entry]:
         spread = "" if cell.paper.std is None else f" ± {metric.shown(cell.paper.std)}"
         paper = metric.shown(cell.paper.mean) + spread
     if cell.difference is not None:
-        points = round(cell.difference * (100 if metric.percent else 1), metric.digits)
-        difference = f"{points + 0.0:+.{metric.digits}f}"  # + 0.0 turns -0.0 into 0.0
+        difference = metric.signed(cell.difference)
     p_value = "" if cell.p_value is None else f"{cell.p_value:.2g}"
     return [paper, difference, cell.against or "", p_value]
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.evaluation import Metric
+from truegraph.experiments import Experiment
 from truegraph.experiments.cell_summary import CellSummary, paired_values
 from truegraph.experiments.layout import sentence
 from truegraph.experiments.paper import put_forward, rivals
@@ -103,7 +104,7 @@ def _listed(means: Mapping[str, Sequence[float]], metric: Metric) -> str:
 def _paired(run: Run, cells: Sequence[CellSummary]) -> Panel | None:
     metric, title = run.metrics[run.main_metric], run.naming.setting(cells[0])
     unit = 100.0 if metric.percent else 1.0
-    compared = _pairs(cells, run.experiment.task)
+    compared = _pairs(cells, run.experiment)
     minuends = {first.label for first, _ in compared}
     differences: dict[str, NDArray[np.float64]] = {}
     for first, second in compared:
@@ -124,13 +125,22 @@ def _paired(run: Run, cells: Sequence[CellSummary]) -> Panel | None:
     return Panel(figure, f"{title}: {shown} in each trial. {means}.")
 
 
-def _pairs(cells: Sequence[CellSummary], task: str) -> list[tuple[CellSummary, CellSummary]]:
-    """Return pairs: with the base model, else the proposed model with all, else with the first."""
+def _pairs(
+    cells: Sequence[CellSummary], experiment: Experiment
+) -> list[tuple[CellSummary, CellSummary]]:
+    """Return what is compared.
+
+    The model that the experiment names with all; else models with their base models; else the
+    proposed model with all; else all with the first.
+    """
+    named = [cell for cell in cells if cell.label == experiment.compare]
+    if named:
+        return [(named[0], cell) for cell in cells if cell is not named[0]]
     first_of = {cell.model: cell for cell in reversed(cells)}
-    bases = rivals(task)
+    bases = rivals(experiment.task)
     if bases:
         return [(c, first_of[bases[c.model]]) for c in cells if bases.get(c.model) in first_of]
-    ours = first_of.get(put_forward(task) or "")
+    ours = first_of.get(put_forward(experiment.task) or "")
     if ours is not None:
         return [(ours, cell) for cell in cells if cell is not ours]
     return [(cell, cells[0]) for cell in cells[1:]]
