@@ -25,10 +25,28 @@ def test_one_line_per_model_and_hollow_markers_for_the_paper() -> None:
 
 
 def test_every_model_can_be_told_apart() -> None:
-    means = {str(number): [1.0, 2.0] for number in range(8)}
+    means = {str(number): [1.0, 2.0] for number in range(10)}
     [axes] = accuracy_by_labels([1, 2], means).axes
     looks = {(c[0].get_color(), c[0].get_marker()) for c in axes.containers}
-    assert len(looks) == 8
+    assert len(looks) == 10
+    assert len({colour for colour, _ in looks}) == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "lines"),
+    [("GCN", 2), ("a graph with a long name", 3), ("a graph with a name that is longer still", 6)],
+)
+def test_the_legend_stays_inside_and_the_axes_keep_their_height(name: str, lines: int) -> None:
+    means = {f"{name} {number}": [1.0, 2.0] for number in range(6)}
+    figure = accuracy_by_labels([1, 2], means)
+    figure.draw_without_rendering()
+    [legend], [axes] = figure.legends, figure.axes
+    box = legend.get_window_extent()
+    assert 0 <= box.x0 < box.x1 <= figure.bbox.width
+    assert len({round(text.get_window_extent().y0) for text in legend.get_texts()}) == lines
+    short = accuracy_by_labels([1, 2], {str(number): [1.0, 2.0] for number in range(6)})
+    short.draw_without_rendering()
+    assert axes.bbox.height == pytest.approx(short.axes[0].bbox.height, rel=0.03)
 
 
 def test_a_single_point_is_drawn() -> None:

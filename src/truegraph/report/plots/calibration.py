@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truegraph.evaluation import ReliabilityCurve
-from truegraph.report.plots.style import LIGHT, house_style, series_colour, series_marker
+from truegraph.report.plots.style import (
+    LIGHT,
+    house_style,
+    legend_below,
+    series_colour,
+    series_marker,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -105,7 +111,7 @@ def reliability_lines(
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share that is right")
     axes.grid(linewidth=0.6)
     axes.set_title(title or "")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(figure, axes, 2)
     return figure
 
 

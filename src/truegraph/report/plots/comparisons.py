@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import LIGHT, house_style, series_colour, series_marker
+from truegraph.report.plots.style import (
+    LIGHT,
+    house_style,
+    legend_below,
+    series_colour,
+    series_marker,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,7 +79,7 @@ def accuracy_by_labels(
     axes.set_ylabel(metric)
     axes.grid(axis="y", linewidth=0.6)
     axes.set_title(title or "")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes, 3)
     return figure
 
 

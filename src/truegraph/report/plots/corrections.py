@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import LIGHT, house_style
+from truegraph.report.plots.style import LIGHT, house_style, legend_below
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,7 +96,7 @@ def correction_boxplots(
     _draw_boxes(differ, shares, {CORRECTED: f"only {two}\nright", SPOILED: f"only {one}\nright"})
     _draw_boxes(agree, shares, {BOTH_RIGHT: "both\nright", BOTH_WRONG: "both\nwrong"})
     differ.set_ylabel("share of the group's test nodes, %")
-    figure.legend(*differ.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+    legend_below(figure, differ, 2)
     if title is not None:
         figure.suptitle(title, fontsize=10)
     return figure

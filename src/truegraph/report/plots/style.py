@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from truegraph.data.storage import atomic_write
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _DOTS_PER_INCH = 150
+_INCHES_PER_LINE = 0.19  # of a legend
 
 # Name: colour on a light page, colour on a dark one. The page defines --plot-<name> as either, and
 # an SVG on the page refers to these names. Every light colour occurs once.
@@ -29,10 +31,12 @@ COLOURS = {
     "teal": ("#0b7f89", "#4cc6cf"),
     "grey": ("#68717d", "#9fa9b6"),
     "pink": ("#b83a7d", "#f08bbd"),
+    "brown": ("#84522b", "#d3a47b"),
+    "olive": ("#667312", "#b8c85a"),
 }
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
-SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink")
-MARKERS = "osD^vPX*"
+SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink", "brown", "olive")
+MARKERS = "osD^vPX*<h"
 
 
 def series_colour(number: int) -> str:
@@ -43,6 +47,22 @@ def series_colour(number: int) -> str:
 def series_marker(number: int) -> str:
     """Return the marker of the model with this number, for those who see no colours."""
     return MARKERS[number % len(MARKERS)]
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
+    """Put the legend of some axes below them.
+
+    Long names get fewer columns; the figure grows by the lines that this takes.
+    """
+    handles, names = axes.get_legend_handles_labels()
+    width, height = figure.get_size_inches()
+    for count in range(columns, 0, -1):
+        legend = figure.legend(handles, names, loc="outside lower center", ncols=count)
+        if count == 1 or legend.get_window_extent().width <= width * figure.dpi:
+            lines = -(-len(names) // count) + len(names) // -columns
+            figure.set_figheight(height + _INCHES_PER_LINE * lines)
+            return
+        legend.remove()
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import house_style, series_colour
+from truegraph.report.plots.style import house_style, legend_below, series_colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,5 +61,5 @@ def training_curves(
     axes.set_ylabel(metric)
     axes.grid(axis="y", linewidth=0.6)
     axes.set_title(title or "")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    legend_below(figure, axes, 3)
     return figure
