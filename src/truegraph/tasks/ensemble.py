@@ -40,10 +40,13 @@ def confidence_temperature(probabilities: NDArray[Any], confidence: float) -> fl
     The confidence of a node is its largest probability. Where no temperature between 1/30 and 30
     will do, the nearest of these is returned.
     """
+    p = np.maximum(np.asarray(probabilities, dtype=np.float64), _TINY)
+    logits = np.log(p / p.max(axis=-1, keepdims=True))
     low, high = -np.log(30.0), np.log(30.0)
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        reached = tempered(probabilities, float(np.exp(middle))).max(axis=-1).mean()
+        # The largest of the tempered probabilities is one divided by the sum that normalises them.
+        reached = (1.0 / np.exp(logits * np.exp(-middle)).sum(axis=-1)).mean()
         low, high = (middle, high) if reached > confidence else (low, middle)
     return float(np.exp(0.5 * (low + high)))
 
