@@ -50,7 +50,11 @@ def test_the_legend_stays_inside_and_the_axes_keep_their_height(name: str, lines
 
 
 def test_a_single_point_is_drawn() -> None:
-    accuracy_by_labels([5], {"GCN": [70.0]}).draw_without_rendering()
+    figure = accuracy_by_labels([5], {"GCN": [70.0]})
+    figure.draw_without_rendering()
+    [line] = [container[0] for container in figure.axes[0].containers]
+    assert line.get_ydata().tolist() == [70.0]
+    assert np.isfinite(line.get_xdata()).all()
 
 
 def test_lengths_must_agree() -> None:

@@ -12,8 +12,8 @@ r"""The refined recipe: the paper's graph learning around a stronger classifier,
    graph: classifiers that find it less clear than before were trained on a graph that does not
    fit. No label is needed for that. The mean over the rounds that count is the prediction.
 4. `temperatures`, `result_temperatures`: labelled nodes, left out of training in turn, say how
-   confident the first prediction should be; the result, which is at least as good, is made no
-   less confident than that.
+   confident the first prediction should be; the result, meant to be at least as good, is made
+   no less confident than that.
 
 The recipe "fast" is the same with an embedding that needs no training, one feature scaling, the
 probabilities themselves in D2, and one round.
