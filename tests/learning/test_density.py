@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import learn_bipartite_graph, learn_graph
+from truegraph.errors import InputError
 from truegraph.learning.density import NodesAlone
 from truegraph.testing import planted_clusters
 
@@ -117,6 +118,35 @@ def test_the_largest_degree() -> None:
     graph = learn_graph(np.random.default_rng(14).normal(size=(30, 2)), degree=29)
     assert graph.certificate.degree == pytest.approx(29.0, rel=0.01)
     assert graph.certificate.converged
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("factor", [1e-3, 1.0, 1e3])
+def test_the_degree_is_met_from_any_first_theta(kind: str, factor: float) -> None:
+    points = points_of(kind)
+    known = learn_graph(points, degree=8).certificate
+    again = learn_graph(points, degree=8, first_theta=factor * known.theta).certificate
+    assert again.converged
+    assert again.degree == pytest.approx(8.0, rel=0.01)
+
+
+def test_a_known_theta_saves_guessing(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = points_of("normal")
+    known = learn_graph(points, degree=8).certificate
+    monkeypatch.setattr(NodesAlone, "theta", None)  # no guess can be made
+    again = learn_graph(points, degree=8, first_theta=known.theta).certificate
+    assert again.theta == pytest.approx(known.theta, rel=0.02)
+
+
+@pytest.mark.parametrize("density", [{"theta": 2.0}, {"alpha": 1.0, "beta": 1.0}])
+def test_a_first_theta_needs_a_degree_to_search_for(density: dict[str, float]) -> None:
+    with pytest.raises(InputError, match="leave out first_theta"):
+        learn_graph(points_of("normal"), first_theta=1.0, **density)
+
+
+def test_a_first_theta_has_to_be_positive() -> None:
+    with pytest.raises(InputError, match="first_theta must be a finite number > 0"):
+        learn_graph(points_of("normal"), degree=5, first_theta=0.0)
 
 
 @pytest.mark.parametrize("kind", KINDS)

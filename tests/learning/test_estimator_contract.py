@@ -91,6 +91,7 @@ def test_clone_and_parameters() -> None:
         "solver",
         "tol",
         "max_iter",
+        "first_theta",
         "random_state",
         "n_jobs",
         "progress",

@@ -26,6 +26,7 @@ _ROUGH_TOLERANCE = 1e-2
 _GUESS_ACCURACY = 5e-3  # relative, of the degree that the first guess would have
 _MAX_COUNTS = 60
 _FARTHEST = 20.0  # in log theta, from the scale of the distances
+_FAR_OFF = 1.3  # times the wanted degree, or a part of it: not near enough to begin there
 _FIRST_SLOPE = 1.2  # of log theta over log degree: the degree falls a little slower than theta
 
 
@@ -82,6 +83,7 @@ def match_degree(
     solve: Callable[..., Solution],
     tol: float,
     start: Solution | None = None,
+    first_theta: float | None = None,
 ) -> Solution:
     """Solve for the theta at which the graph has the wanted mean degree.
 
@@ -92,9 +94,11 @@ def match_degree(
         rough solves need only be good enough to count edges.
     start : Solution, optional
         Where to begin, from a neighbouring problem.
+    first_theta : float, optional
+        Where to begin without one, if it is not far off; default: a guess from counted edges.
     """
     assert degree is not None
-    theta = NodesAlone(candidates).theta(degree) if start is None else start.theta
+    theta = start.theta if start is not None else _first_theta(candidates, degree, first_theta)
     search = _DegreeSearch(degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
     best: Solution | None = None
@@ -114,6 +118,14 @@ def match_degree(
             break
         theta = search.following()
     return best if best is not None else solve(theta, tol=tol, start=start)
+
+
+def _first_theta(candidates: csr_array, degree: float, given: float | None) -> float:
+    """Return the given theta if it gives about that degree, a guess otherwise."""
+    alone = NodesAlone(candidates)
+    if given is not None and 1.0 / _FAR_OFF < alone.degree(given) / degree < _FAR_OFF:
+        return given
+    return alone.theta(degree)
 
 
 class _DegreeSearch:

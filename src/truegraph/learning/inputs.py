@@ -34,6 +34,7 @@ class Settings:
     solver: str
     tol: float
     max_iter: int
+    first_theta: float | None
 
 
 def check_settings(options: dict[str, Any]) -> Settings:
@@ -65,7 +66,19 @@ def check_settings(options: dict[str, Any]) -> Settings:
             if max_iter is None
             else int(check_number("max_iter", max_iter, at_least=1))
         ),
+        first_theta=_first_theta(options["first_theta"], theta),
     )
+
+
+def _first_theta(value: Any, theta: float | None) -> float | None:
+    if value is None:
+        return None
+    if theta is not None:
+        raise InputError(
+            f"first_theta={value!r} begins the search for a degree, but the density is given "
+            "already; leave out first_theta, or give degree in place of theta, alpha and beta"
+        )
+    return check_number("first_theta", value, above=0.0)
 
 
 def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float]:

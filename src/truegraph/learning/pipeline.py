@@ -185,7 +185,9 @@ class Run:
         with self._stage("solve"):
             theta = settings.theta
             if theta is None:
-                solution = match_degree(candidates, settings.degree, newton, tol, before)
+                solution = match_degree(
+                    candidates, settings.degree, newton, tol, before, settings.first_theta
+                )
                 theta = solution.theta
             elif is_newton:
                 solution = newton(theta=theta, tol=tol, start=before)

@@ -150,7 +150,9 @@ def embedding_distances(embeddings: list[NDArray[Any]]) -> list[EmbeddingDistanc
     return [made[id(embedding)] for embedding in embeddings]
 
 
-def map_graph(distance: Distance, degree: float, options: GraphOptions) -> LearnedGraph:
+def map_graph(
+    distance: Distance, degree: float, options: GraphOptions, first_theta: float | None = None
+) -> LearnedGraph:
     """Return the most probable graph given the distances."""
     return learn_graph(
         distance,
@@ -159,6 +161,7 @@ def map_graph(distance: Distance, degree: float, options: GraphOptions) -> Learn
         scope=options.scope,
         solver=options.solver,
         tol=options.tol,
+        first_theta=first_theta,
         random_state=0,
     )
 
