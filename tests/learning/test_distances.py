@@ -162,6 +162,29 @@ def test_largest_of_many_nodes_is_an_estimate_and_says_so(monkeypatch: pytest.Mo
     assert 0.5 * exact.weight <= estimate.weight <= 2.0 * exact.weight
 
 
+def test_disagreement_is_complete_as_soon_as_two_nodes_share_no_class(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also among many nodes, where the largest distance is otherwise an estimate."""
+    rows = []
+
+    class Counted(LabelDisagreement):
+        def pair_values(self, nodes: np.ndarray, others: np.ndarray) -> np.ndarray:
+            rows.append(nodes[0])
+            return super().pair_values(nodes, others)
+
+    half = [[0.5, 0.5, 0.0]]
+    D2 = Counted.from_shares(half * 3 + [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] + half * 20)
+    assert D2.largest() == 1.0
+    assert rows == [0]
+    monkeypatch.setattr(distances, "_EXACT_MAXIMUM", 10)
+    assert D2.largest() == 1.0
+    assert D2.largest_is_exact
+    never = LabelDisagreement.from_shares(half * 25)
+    assert never.largest() == 0.5
+    assert not never.largest_is_exact
+
+
 def test_sparse_and_dense_points_have_the_same_distances() -> None:
     sparse = csr_array(random_array((40, 20), density=0.2, rng=np.random.default_rng(1)))
     dense = sparse.toarray()

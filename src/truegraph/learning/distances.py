@@ -10,6 +10,7 @@ so that any Euclidean index can find the candidate pairs, also of the paper's co
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from copy import copy
 from typing import Any
@@ -52,8 +53,10 @@ def _pairs_product(points: Any, rows: Any, columns: Any, out: Any) -> None:
 class Distance(ABC):
     """A symmetric distance >= 0 between n nodes."""
 
-    #: Whether `largest` visited all pairs (False: a farthest-point estimate).
+    #: Whether `largest` is proved to be so (False: a farthest-point estimate).
     largest_is_exact: bool = True
+    #: No two nodes can be farther apart; `largest` need not look further once two are so far.
+    upper_bound: float = math.inf
 
     @property
     @abstractmethod
@@ -88,15 +91,21 @@ class Distance(ABC):
         """Return the largest distance between two different nodes.
 
         All pairs are visited, in blocks, up to 30,000 nodes; beyond that it is the best of a few
-        farthest-point sweeps, a lower bound, and `largest_is_exact` turns False.
+        farthest-point sweeps, a lower bound, and `largest_is_exact` turns False. The search ends
+        where `upper_bound` is reached.
         """
         nodes = self.n_nodes
         check_two_nodes(nodes)
         if nodes > _EXACT_MAXIMUM:
-            self.largest_is_exact = False
-            return self._farthest_point_estimate()
-        everyone = np.arange(nodes)
-        return max(float(self.values_from(i, everyone[i + 1 :]).max()) for i in range(nodes - 1))
+            estimate = self._farthest_point_estimate()
+            self.largest_is_exact = estimate >= self.upper_bound
+            return estimate
+        everyone, found = np.arange(nodes), 0.0
+        for node in range(nodes - 1):
+            found = max(found, float(self.values_from(node, everyone[node + 1 :]).max()))
+            if found >= self.upper_bound:
+                break
+        return found
 
     def _farthest_point_estimate(self) -> float:
         everyone = np.arange(self.n_nodes)
@@ -231,6 +240,8 @@ class LabelDisagreement(Distance):
     graph : sparse matrix, NetworkX graph or PyG Data
         The observed graph; its weights are not used.
     """
+
+    upper_bound = 1.0  # met by any two nodes whose neighbourhoods have no class in common
 
     def __init__(self, labels: ArrayLike, graph: Any) -> None:
         adjacency = as_adjacency(graph)
