@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from scipy.sparse import csr_array
 
 from truegraph.nn import appnp
 from truegraph.nn.appnp import APPNP, APPNPSettings, _reached
 from truegraph.nn.model import Inputs
+from truegraph.nn.noise import Noise
 from truegraph.nn.sparse import FixedSparse
+from truegraph.nn.targets import Targets, cross_entropy
 
 GRAPH = np.array([[0, 1, 0, 0], [1, 0, 2, 1], [0, 2, 0, 0], [0, 1, 0, 0]], dtype=float)
 FEATURES = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 1]], dtype=float)
@@ -40,6 +43,29 @@ def test_many_steps_reach_personalised_pagerank() -> None:
     logits, start = _logits(APPNPSettings(hidden=5, restart=0.2, steps=200))
     limit = 0.2 * np.linalg.solve(np.eye(4) - 0.8 * _operator(), start)
     np.testing.assert_allclose(logits, limit, atol=1e-5)
+
+
+def test_trials_have_the_same_bits_on_a_shared_graph_as_on_graphs_of_their_own() -> None:
+    model = APPNP(APPNPSettings(hidden=5), 3, 2)
+    weights = model.initial(np.array([3, 8, 9]))
+    features, operator = FixedSparse(csr_array(FEATURES)), APPNP.operator(csr_array(GRAPH))
+    shared = model.forward(weights, Inputs(features, FixedSparse(operator)), None)
+    own = model.forward(weights, Inputs(features, FixedSparse([operator] * 3)), None)
+    assert shared.shape == (3, 4, 2)
+    assert torch.equal(shared, own)
+
+
+def test_training_sees_the_rows_of_the_propagation_at_the_labelled_nodes() -> None:
+    """Without dropout the loss is that of the forward pass on the whole graph."""
+    model = APPNP(APPNPSettings(hidden=5, dropout=0.0), 3, 2)
+    weights = model.initial(np.array([3, 8]))
+    inputs = Inputs(FixedSparse(csr_array(FEATURES)), FixedSparse(APPNP.operator(csr_array(GRAPH))))
+    labels = np.tile([0, 1, 1, 0], (2, 1))
+    targets = Targets.from_sets(labels, [np.array([0, 2]), np.array([1, 2, 3])], "train")
+    noise = Noise(np.arange(2, dtype=np.uint64), 0)
+    losses, _ = model.loss(weights, inputs, model.prepare(inputs, targets), noise)
+    expected = cross_entropy(model.forward(weights, inputs, None), targets)
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
 
 
 def test_hyperparameters() -> None:

@@ -84,6 +84,10 @@ def test_selected_rows_keep_their_values_and_their_dropout() -> None:
     for trial, rows in enumerate(chosen):
         assert torch.equal(part[trial, : len(rows)], whole[trial, rows])
     assert (part[0, 2] == 0).all()
+    taller = sparse_product(fixed.select_rows(chosen, height=6), dense, dropout)
+    assert torch.equal(taller[:, :3], part)
+    assert taller.shape[1] == 6
+    assert (taller[:, 3:] == 0).all()
 
 
 def test_a_trial_has_the_same_bits_alone_and_among_others() -> None:

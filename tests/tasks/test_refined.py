@@ -12,11 +12,12 @@ from scipy.sparse import csr_array
 from truegraph import BayesianNodeClassifier, InputError
 from truegraph.data import load_dataset, random_split
 from truegraph.learning.distances import EmbeddingDistance
+from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks import refined
 from truegraph.tasks.ensemble import Prediction, tempered
 from truegraph.tasks.inputs import complete_inputs, distance_graph
 from truegraph.tasks.methods import Run
-from truegraph.tasks.node_graphs import combined_distance
+from truegraph.tasks.node_graphs import combined_distance, map_graph
 from truegraph.tasks.problem import Problem, open_problem
 from truegraph.tasks.refined import (
     Classified,
@@ -82,11 +83,32 @@ def test_the_nearest_graph_is_that_of_the_combined_distance(planted: Any) -> Non
     chances = np.full((3, 120, 3), 1 / 3, dtype=np.float32)
     prediction = Prediction(chances, np.zeros((3, 120), np.float32))
     options = RefinedOptions(degree=5, graph="nearest")
-    learned, graphs = round_graphs(problem, distances, prediction, options, Run())
+    learned, graphs = round_graphs(problem, distances, prediction, None, options, Run())
     assert learned is None
     labels = round_labels(problem, prediction, "hard")
     expected = distance_graph(combined_distance(points, labels[1], planted.graph), 5)
     assert (graphs[1] != expected).nnz == 0
+
+
+def test_the_search_for_theta_begins_where_it_ended_in_the_round_before(
+    planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+
+    def noted(*arguments: Any) -> LearnedGraph:
+        begun.append(arguments[3])
+        return map_graph(*arguments)
+
+    monkeypatch.setattr(refined, "map_graph", noted)
+    problem = _problem(planted)
+    distances = [EmbeddingDistance(np.random.default_rng(0).normal(size=(120, 3)))] * 3
+    chances = np.full((3, 120, 3), 1 / 3, dtype=np.float32)
+    prediction = Prediction(chances, np.zeros((3, 120), np.float32))
+    arguments = (problem, distances, prediction)
+    first, _ = round_graphs(*arguments, None, RefinedOptions(degree=5), Run())
+    round_graphs(*arguments, first, RefinedOptions(degree=5), Run())
+    assert first is not None
+    assert begun == [None] * 3 + [graph.certificate.theta for graph in first]
 
 
 def test_rounds_that_are_less_confident_do_not_count() -> None:

@@ -11,10 +11,11 @@ from scipy.sparse import csr_array
 
 from truegraph.nn.dense import trial_matmul
 from truegraph.nn.graphs import normalised_adjacency
-from truegraph.nn.mlp import MLP, MLPSettings, perceptron
+from truegraph.nn.mlp import MLP, MLPSettings
 from truegraph.nn.model import Inputs
 from truegraph.nn.noise import Noise
 from truegraph.nn.optimiser import Weights
+from truegraph.nn.perceptron import perceptron
 from truegraph.nn.receptive import operators_of
 from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.targets import Targets, cross_entropy
@@ -77,9 +78,20 @@ class APPNP(MLP):
     def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
         """Return the logits (T, N, C)."""
         start = super().forward(weights, inputs, noise)
-        restart, spread = self.settings.restart, start
+        if inputs.operator.count > 1:
+            return self._spread(inputs.operator, start)
+        # One graph for all trials: propagate them side by side, in rows wide enough to be fast.
+        trials, nodes, classes = start.shape
+        side_by_side = start.transpose(0, 1).reshape(1, nodes, trials * classes)
+        spread = self._spread(inputs.operator, side_by_side)
+        return spread.view(nodes, trials, classes).transpose(0, 1)
+
+    def _spread(self, operator: FixedSparse, start: torch.Tensor) -> torch.Tensor:
+        """Return p(A) times each of (batch, N, width)."""
+        restart = self.settings.restart
+        returned, spread = restart * start, start
         for _ in range(self.settings.steps):
-            spread = (1.0 - restart) * sparse_product(inputs.operator, spread) + restart * start
+            spread = sparse_product(operator, spread).mul_(1.0 - restart).add_(returned)
         return spread
 
     def prepare(self, inputs: Inputs, targets: Targets) -> SpreadRows:  # type: ignore[override]
@@ -92,22 +104,19 @@ class APPNP(MLP):
         stacked = np.zeros(size, dtype=np.float32)
         for trial, (spread, nodes) in enumerate(zip(rows, reached, strict=True)):
             stacked[trial, : len(spread), : len(nodes)] = spread[:, nodes]
-        features = inputs.features.select_rows(reached)
+        features = inputs.features.select_rows(reached, height=width)
         return SpreadRows(features, torch.from_numpy(stacked), targets.local())
 
     def _rows(self, operator: csr_array, nodes: np.ndarray) -> np.ndarray:
         """Return the rows of p(A) at some nodes, (len(nodes), N)."""
-        backward = operator.T.tocsr().astype(np.float64)
+        backward = FixedSparse(operator.T.tocsr())
         found = np.empty((len(nodes), operator.shape[0]), dtype=np.float32)
         width = max(1, _BLOCK // operator.shape[0])
         for begin in range(0, len(nodes), width):
             part = nodes[begin : begin + width]
-            start = np.zeros((operator.shape[0], len(part)))
-            start[part, np.arange(len(part))] = 1.0
-            restart, spread = self.settings.restart, start
-            for _ in range(self.settings.steps):
-                spread = (1.0 - restart) * (backward @ spread) + restart * start
-            found[begin : begin + width] = spread.T
+            start = torch.zeros((1, operator.shape[0], len(part)))
+            start[0, part, np.arange(len(part))] = 1.0
+            found[begin : begin + width] = self._spread(backward, start)[0].T
         return found
 
     def loss(  # type: ignore[override]
@@ -115,9 +124,7 @@ class APPNP(MLP):
     ) -> tuple[torch.Tensor, Weights]:
         """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
         start = perceptron(weights, prepared.features, noise, self.settings.dropout)
-        spread = prepared.spread.to(start.device)
-        filled = torch.nn.functional.pad(start, (0, 0, 0, spread.shape[2] - start.shape[1]))
-        logits = trial_matmul(spread, filled)
+        logits = trial_matmul(prepared.spread.to(start.device), start)
         return cross_entropy(logits, prepared.targets), {}
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
-from truegraph.nn.dense import relu_dropout, trial_matmul
 from truegraph.nn.model import Classifier, Inputs, Settings, glorot_uniform
-from truegraph.nn.noise import Noise, dropout_of
+from truegraph.nn.noise import Noise
 from truegraph.nn.optimiser import Weights
-from truegraph.nn.sparse import FixedSparse, sparse_product
+from truegraph.nn.perceptron import perceptron
+from truegraph.nn.sparse import FixedSparse
 from truegraph.nn.targets import Targets, cross_entropy
 
 
@@ -70,11 +70,3 @@ class MLP(Classifier):
         features, targets = prepared
         logits = perceptron(weights, features, noise, self.settings.dropout)
         return cross_entropy(logits, targets), {}
-
-
-def perceptron(
-    weights: Weights, features: FixedSparse, noise: Noise | None, rate: float
-) -> torch.Tensor:
-    """Return relu(X W1) W2 of shape (T, rows, C), with dropout before both layers."""
-    hidden = sparse_product(features, weights["first"], dropout_of(noise, rate, 0))
-    return trial_matmul(relu_dropout(hidden, dropout_of(noise, rate, 1)), weights["second"])

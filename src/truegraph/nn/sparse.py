@@ -88,14 +88,14 @@ class FixedSparse:
             return self
         return self._view(self.starts[trials], self.stops[trials], self.bases[trials])
 
-    def select_rows(self, rows: Sequence[np.ndarray]) -> FixedSparse:
+    def select_rows(self, rows: Sequence[np.ndarray], height: int | None = None) -> FixedSparse:
         """Return T matrices, each with the given rows of its own, sharing memory.
 
-        Selections of different lengths are filled up with empty rows. The entries keep their
-        numbers, hence their dropout.
+        Selections of different lengths are filled up with empty rows, up to the longest one or
+        to a given height. The entries keep their numbers, hence their dropout.
         """
-        longest = max(len(chosen) for chosen in rows)
-        starts, stops = np.zeros((2, len(rows), longest), dtype=np.int64)
+        height = max(len(chosen) for chosen in rows) if height is None else height
+        starts, stops = np.zeros((2, len(rows), height), dtype=np.int64)
         which = np.arange(len(rows)) * self.count // len(rows)
         for trial, chosen in enumerate(rows):
             starts[trial, : len(chosen)] = self.starts[which[trial], chosen]
@@ -236,7 +236,7 @@ def _scatter_rows(
         matrix = batch * starts.shape[0] // out.shape[0]
         for row in range(dense.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
-            _spread(values[start:stop], indices[start:stop], dense[batch, row], out[batch])
+            scatter_row(values[start:stop], indices[start:stop], dense[batch, row], out[batch])
 
 
 @numba.njit(cache=True, nogil=True)
@@ -289,7 +289,7 @@ def _scatter_dropped_rows(
             for k in range(start, stop):
                 factors[left], kept[left] = values[k] * scale, indices[k]
                 left += bits[k - start] < threshold
-            _spread(factors[:left], kept[:left], dense[batch, row], out[batch])
+            scatter_row(factors[:left], kept[:left], dense[batch, row], out[batch])
 
 
 @numba.njit(inline="always")
@@ -337,8 +337,8 @@ def weighted_sum(
 
 
 @numba.njit(inline="always")
-def _spread(factors: np.ndarray, indices: np.ndarray, row: np.ndarray, out: np.ndarray) -> None:
-    """Add factors[k] * row to out[indices[k]] for every k."""
+def scatter_row(factors: np.ndarray, indices: np.ndarray, row: np.ndarray, out: np.ndarray) -> None:
+    """Add factors[k] * row to out[indices[k]] for every k: numba code."""
     for k in range(factors.size):
         factor, target = factors[k], out[indices[k]]
         for h in range(row.size):

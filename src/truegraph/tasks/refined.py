@@ -32,10 +32,10 @@ from scipy.sparse import csr_array
 from truegraph.errors import InputError
 from truegraph.learning.distances import EmbeddingDistance
 from truegraph.learning.learned import LearnedGraph
-from truegraph.nn.appnp import APPNPSettings
+from truegraph.nn.appnp import APPNP, APPNPSettings
 from truegraph.nn.graphs import normalise_features
 from truegraph.nn.noise import derive_seeds
-from truegraph.nn.trained import TrainedClassifier
+from truegraph.nn.trained import Graphs, TrainedClassifier, prepare_graphs
 from truegraph.nn.training import Training
 from truegraph.tasks.cross_fitting import balanced_folds, pooled_temperatures
 from truegraph.tasks.ensemble import (
@@ -191,7 +191,7 @@ class Refined(Method):
             distances = embedding_distances(embed_nodes(problem, options, run))
             for number in range(1, options.rounds + 1):
                 graphs, trained_on = round_graphs(
-                    problem, distances, steps[-1].prediction, options, run
+                    problem, distances, steps[-1].prediction, graphs, options, run
                 )
                 steps.append(classify(problem, trained_on, number, options, run))
         chosen = trusted_steps(steps, options, run)
@@ -262,12 +262,13 @@ def classify(
     options : RefinedOptions
     run : Run
     """
+    operator = prepare_graphs(APPNP, graphs)
     trained, samples = [], []
     for scaling in options.scalings:
         stream = _STREAM + len(SCALINGS) * step + SCALINGS.index(scaling)
         with run.stage(f"classifiers, round {step}" if step else "classifiers"):
             seeds = derive_seeds(problem.seeds, stream)
-            one = _trained(problem, graphs, seeds, scaling, options, run)
+            one = _trained(problem, operator, seeds, scaling, options, run)
             samples.append(list(one.sample_proba(options.samples, problem.inputs.graph)))
         trained.append(one)
     heat = scaling_temperatures(samples, options.temper)
@@ -278,14 +279,14 @@ def classify(
 
 def _trained(
     problem: Problem,
-    graphs: csr_array | list[csr_array],
+    graphs: Graphs,
     seeds: NDArray[np.uint64],
     scaling: str,
     options: RefinedOptions,
     run: Run,
 ) -> TrainedClassifier:
     training = Training(
-        "appnp",
+        APPNP.name,
         normalise_features(problem.inputs.features, by=scaling),
         problem.labels,
         problem.train,
@@ -337,10 +338,14 @@ def round_graphs(
     problem: Problem,
     distances: list[EmbeddingDistance],
     prediction: Prediction,
+    before: list[LearnedGraph] | None,
     options: RefinedOptions,
     run: Run,
 ) -> tuple[list[LearnedGraph] | None, list[csr_array]]:
-    """Return the learned graphs of a round, if any, and the graphs to train on."""
+    """Return the learned graphs of a round, if any, and the graphs to train on.
+
+    The search for theta begins where it ended for the graphs of the round before.
+    """
     labels = round_labels(problem, prediction, options.label_distance)
     degree = _degree(problem, options)
     learned: list[LearnedGraph] = []
@@ -349,7 +354,8 @@ def round_graphs(
         for trial, (embedded, row) in enumerate(zip(distances, labels, strict=True)):
             distance = combined_distance(embedded, row, problem.inputs.graph)
             if options.graph == "learned":
-                learned.append(_lean(map_graph(distance, degree, options), run))
+                theta = None if before is None else before[trial].certificate.theta
+                learned.append(_lean(map_graph(distance, degree, options, theta), run))
                 graphs.append(learned[-1].adjacency)
             else:
                 graphs.append(distance_graph(distance, round(degree)))
