@@ -17,7 +17,7 @@ PACKAGE = Path(truegraph.__file__).parent
 ORDER = ["data", "learning", "nn", "tasks", "evaluation", "experiments", "report", "cli"]
 EVERYWHERE = {"errors", "progress"}
 # Adapters at the top of the package, and the rooms each may use.
-ADAPTERS = {"pyg": {"data", "learning"}, "testing": {"data"}}
+ADAPTERS = {"pyg": {"data", "learning"}, "testing": {"data"}, "__main__": {"cli"}}
 
 
 def _room(module: str) -> str:

@@ -21,8 +21,27 @@ def test_version(program) -> None:
     assert (done.code, done.out) == (0, f"truegraph {truegraph.__version__}\n")
 
 
+def test_it_is_a_module_to_run_as_well() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "truegraph", "--version"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (0, f"truegraph {truegraph.__version__}\n")
+
+
 @pytest.mark.parametrize(
-    "command", [[], ["learn"], ["classify"], ["data", "list"], ["data", "info"], ["data", "fetch"]]
+    "command",
+    [
+        [],
+        ["learn"],
+        ["classify"],
+        ["links"],
+        ["recommend"],
+        ["reproduce"],
+        ["report"],
+        ["data", "list"],
+        ["data", "info"],
+        ["data", "fetch"],
+    ],
 )
 def test_help_has_an_example(program, command: list[str]) -> None:
     done = program(*command, "--help")

@@ -1,4 +1,4 @@
-"""The command line: ``truegraph learn``, ``classify`` and ``data``."""
+"""The command line: the program ``truegraph`` and its commands."""
 
 from truegraph.cli.app import main
 

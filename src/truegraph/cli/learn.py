@@ -130,6 +130,7 @@ def learn(
         "theta": theta,
         "alpha": None,
         "beta": None,
+        "first_theta": None,
         "metric": metric,
         "scope": scope,
         "candidates": candidates,
