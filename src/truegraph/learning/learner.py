@@ -66,7 +66,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         Iterations per solve; default 500 for "newton" and 1000 for "primal-dual".
     first_theta : float, optional
         Where the search for the wanted degree begins, unless it is far off. The theta of a graph
-        that was learned before from similar data saves about half of the time of the solve.
+        that was learned before from similar data saves time.
     random_state : int, RandomState instance or None, default=None
         Seeds approximate search and the sample on which recall is measured.
     n_jobs : int, optional
