@@ -95,6 +95,8 @@ class GeometricAPPNP(torch.nn.Module):
         self.second = torch.nn.Linear(settings.hidden, classes, bias=False)
         self.propagation = APPNP(K=settings.steps, alpha=settings.restart, cached=True)
         self.weight_decay = settings.weight_decay
+        for layer in (self.first, self.second):
+            torch.nn.init.xavier_uniform_(layer.weight)
 
     def forward(self, x: torch.Tensor, edges: torch.Tensor) -> torch.Tensor:
         """Return the logits (N, C)."""

@@ -13,6 +13,7 @@ from truegraph.nn.model import Inputs
 from truegraph.nn.noise import Noise
 from truegraph.nn.sparse import FixedSparse
 from truegraph.nn.targets import Targets, cross_entropy
+from truegraph.nn.training import train_classifier
 
 GRAPH = np.array([[0, 1, 0, 0], [1, 0, 2, 1], [0, 2, 0, 0], [0, 1, 0, 0]], dtype=float)
 FEATURES = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 1]], dtype=float)
@@ -81,6 +82,28 @@ def test_training_may_leave_out_what_hardly_counts() -> None:
     assert _reached(spread, APPNPSettings(coverage=0.9)).tolist() == [0, 1, 2]
     assert _reached(spread, APPNPSettings(coverage=0.5)).tolist() == [0]
     assert _reached(spread[:, ::-1], APPNPSettings(reach=2)).tolist() == [3, 4]
+
+
+def test_a_trial_that_leaves_nodes_out_has_the_same_bits_alone_and_among_others() -> None:
+    rng = np.random.default_rng(0)
+    links = rng.random((300, 300)) < 0.02
+    graph = csr_array((links | links.T).astype(float))
+    features, labels = csr_array(rng.random((300, 12))), rng.integers(0, 3, 300)
+    train = [rng.choice(300, size, replace=False) for size in (6, 30, 12)]
+    settings = APPNPSettings(coverage=0.8, epochs=5)
+    trained = [
+        train_classifier(
+            "appnp",
+            features,
+            graph,
+            labels,
+            [train[trial] for trial in trials],
+            seeds=trials,
+            settings=settings,
+        ).weights["first"]
+        for trials in ([0, 1, 2], [2])
+    ]
+    assert torch.equal(trained[0][2:], trained[1])
 
 
 def test_propagation_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,8 +91,8 @@ class Distance(ABC):
         """Return the largest distance between two different nodes.
 
         All pairs are visited, in blocks, up to 30,000 nodes; beyond that it is the best of a few
-        farthest-point sweeps, a lower bound, and `largest_is_exact` turns False. The search ends
-        where `upper_bound` is reached.
+        farthest-point sweeps, a lower bound, and `largest_is_exact` turns False. Where
+        `upper_bound` is reached, the search ends and the value is exact.
         """
         nodes = self.n_nodes
         check_two_nodes(nodes)

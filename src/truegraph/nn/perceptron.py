@@ -1,8 +1,7 @@
 """A perceptron with one hidden layer on sparse features, and its gradient.
 
 In training on the CPU both layers are one operation. A trial's hidden units stay in the cache from
-one layer to the next, their gradient is never stored, and the features that dropout left are kept
-for the way back.
+one layer to the next, and their gradient is never stored.
 """
 
 from __future__ import annotations
@@ -17,7 +16,18 @@ from truegraph.nn import device
 from truegraph.nn.dense import relu_dropout, trial_matmul
 from truegraph.nn.noise import Dropout, Noise, dropout_of, random_bits
 from truegraph.nn.optimiser import Weights
-from truegraph.nn.sparse import FixedSparse, row_bits, scatter_row, sparse_product, weighted_sum
+from truegraph.nn.sparse import (
+    FixedSparse,
+    keep_survivors,
+    row_bits,
+    row_buffers,
+    scatter_row,
+    sparse_product,
+    weighted_sum,
+)
+
+_Array = np.ndarray
+_DroppedFeatures = tuple[_Array, _Array, _Array, _Array, _Array, _Array, np.uint32, Any]
 
 
 def perceptron(
@@ -59,58 +69,48 @@ class _Perceptron(torch.autograd.Function):
         between: Dropout,
     ) -> torch.Tensor:
         first, second = first.contiguous(), second.contiguous()
-        trials, inputs, units = first.shape
         rows = features.shape[0]
-        hidden = first.new_empty((trials, rows, units))
-        out = first.new_empty((trials, second.shape[1], rows))
-        ctx.survivors = _room_for_survivors(features, trials)
-        ctx.scale = features.values.dtype.type(before.scale)
+        hidden = first.new_empty((len(first), rows, first.shape[2]))
+        out = first.new_empty((len(first), second.shape[1], rows))
         _forward_kernel(
-            features.starts,
-            features.stops,
-            features.indices,
-            features.values,
-            features.bases,
-            before.keys,
+            *_dropped_features(features, before),
             between.keys,
-            before.threshold,
-            ctx.scale,
             first.detach().numpy(),
             second.detach().numpy(),
             hidden.numpy(),
             out.numpy(),
-            *ctx.survivors,
         )
         ctx.save_for_backward(second, hidden)
-        ctx.inputs = inputs
+        ctx.features, ctx.before = features, before
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         second, hidden = ctx.saved_tensors
-        to_first = hidden.new_empty((len(hidden), ctx.inputs, hidden.shape[2]))
+        to_first = hidden.new_empty((len(hidden), ctx.features.shape[1], hidden.shape[2]))
         to_second = torch.empty_like(second)
         _backward_kernel(
+            *_dropped_features(ctx.features, ctx.before),
             gradient.contiguous().numpy(),
             second.detach().numpy(),
             hidden.numpy(),
-            ctx.scale,
             to_first.numpy(),
             to_second.numpy(),
-            *ctx.survivors,
         )
         return to_first, to_second, None, None, None
 
 
-def _room_for_survivors(
-    features: FixedSparse, trials: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return arrays for the values and columns that dropout leaves, and for each row's end."""
-    most = features.stored * trials // features.count + 1  # one is written before it is refused
+def _dropped_features(features: FixedSparse, dropout: Dropout) -> _DroppedFeatures:
+    """Return the first arguments of both kernels."""
     return (
-        np.empty(most, dtype=features.values.dtype),
-        np.empty(most, dtype=np.int32),
-        np.empty((trials, features.shape[0]), dtype=np.int64),
+        features.starts,
+        features.stops,
+        features.indices,
+        features.values,
+        features.bases,
+        dropout.keys,
+        dropout.threshold,
+        features.values.dtype.type(dropout.scale),
     )
 
 
@@ -122,31 +122,25 @@ def _forward_kernel(
     values: np.ndarray,
     bases: np.ndarray,
     keys: np.ndarray,
-    hidden_keys: np.ndarray,
     threshold: np.uint32,
     scale: float,
+    hidden_keys: np.ndarray,
     first: np.ndarray,
     second: np.ndarray,
     hidden: np.ndarray,
     out: np.ndarray,
-    factors: np.ndarray,
-    columns: np.ndarray,
-    ends: np.ndarray,
 ) -> None:
     """Fill ``hidden`` (T, rows, H), after rectifier and dropout, and ``out`` (T, C, rows)."""
-    bits = np.empty(np.max(stops - starts) + 1, np.uint32)
-    begin = 0
+    bits, factors, kept = row_buffers(starts, stops, values)
     for trial in range(hidden.shape[0]):
         matrix = trial * starts.shape[0] // hidden.shape[0]
         for row in range(hidden.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
             row_bits(start - bases[matrix], stop - start, keys[trial], bits)
-            end = begin
-            for k in range(start, stop):  # without a branch: it could not be predicted
-                factors[end], columns[end] = values[k] * scale, indices[k]
-                end += bits[k - start] < threshold
-            weighted_sum(factors[begin:end], columns[begin:end], first[trial], hidden[trial, row])
-            ends[trial, row] = begin = end
+            left = keep_survivors(
+                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
+            )
+            weighted_sum(factors[:left], kept[:left], first[trial], hidden[trial, row])
         _rectify_and_drop(hidden[trial].reshape(-1), hidden_keys[trial], threshold, scale)
         _dots(hidden[trial], second[trial], out[trial])
 
@@ -175,30 +169,35 @@ def _dots(hidden: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _backward_kernel(
+    starts: np.ndarray,
+    stops: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    bases: np.ndarray,
+    keys: np.ndarray,
+    threshold: np.uint32,
+    scale: float,
     gradient: np.ndarray,
     second: np.ndarray,
     hidden: np.ndarray,
-    scale: float,
     to_first: np.ndarray,
     to_second: np.ndarray,
-    factors: np.ndarray,
-    columns: np.ndarray,
-    ends: np.ndarray,
 ) -> None:
     """Fill the gradients of W1 (T, F, H) and of the turned W2 (T, C, H)."""
     trials, classes, rows = gradient.shape
+    bits, factors, kept = row_buffers(starts, stops, values)
     every_class = np.arange(classes)
     slopes = np.empty((rows, classes), gradient.dtype)
     to_units = np.empty(hidden.shape[2], hidden.dtype)
     to_first[:] = 0
     to_second[:] = 0
-    begin = 0
     for trial in range(trials):
+        matrix = trial * starts.shape[0] // trials
         for c in range(classes):
             for row in range(rows):
                 slopes[row, c] = gradient[trial, c, row]
         for row in range(rows):
-            units, end = hidden[trial, row], ends[trial, row]
+            units = hidden[trial, row]
             for c in range(classes):
                 slope, target = slopes[row, c], to_second[trial, c]
                 for h in range(target.size):
@@ -206,5 +205,9 @@ def _backward_kernel(
             weighted_sum(slopes[row], every_class, second[trial], to_units)
             for h in range(units.size):  # positive exactly where it was positive and survived
                 to_units[h] = to_units[h] * scale if units[h] > 0 else units.dtype.type(0)
-            scatter_row(factors[begin:end], columns[begin:end], to_units, to_first[trial])
-            begin = end
+            start, stop = starts[matrix, row], stops[matrix, row]
+            row_bits(start - bases[matrix], stop - start, keys[trial], bits)
+            left = keep_survivors(
+                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
+            )
+            scatter_row(factors[:left], kept[:left], to_units, to_first[trial])

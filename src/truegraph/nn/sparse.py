@@ -258,10 +258,9 @@ def _gather_dropped_rows(
         for row in range(out.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
             row_bits(start - bases[matrix], stop - start, keys[batch], bits)
-            left = 0
-            for k in range(start, stop):  # without a branch: it could not be predicted
-                factors[left], kept[left] = values[k] * scale, indices[k]
-                left += bits[k - start] < threshold
+            left = keep_survivors(
+                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
+            )
             weighted_sum(factors[:left], kept[:left], dense[batch], out[batch, row])
 
 
@@ -285,10 +284,9 @@ def _scatter_dropped_rows(
         for row in range(dense.shape[1]):
             start, stop = starts[matrix, row], stops[matrix, row]
             row_bits(start - bases[matrix], stop - start, keys[batch], bits)
-            left = 0
-            for k in range(start, stop):
-                factors[left], kept[left] = values[k] * scale, indices[k]
-                left += bits[k - start] < threshold
+            left = keep_survivors(
+                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
+            )
             scatter_row(factors[:left], kept[:left], dense[batch, row], out[batch])
 
 
@@ -311,6 +309,24 @@ def row_bits(first: int, count: int, key: np.ndarray, bits: np.ndarray) -> None:
     low, high = key[0], key[1]
     for k in range(count):
         bits[k] = random_bits(first + k, low, high)
+
+
+@numba.njit(inline="always")
+def keep_survivors(
+    values: np.ndarray,
+    indices: np.ndarray,
+    bits: np.ndarray,
+    threshold: np.uint32,
+    scale: float,
+    factors: np.ndarray,
+    kept: np.ndarray,
+) -> int:
+    """Write what dropout leaves of a row, rescaled, and return how much it is: numba code."""
+    left = 0
+    for k in range(values.size):  # without a branch: it could not be predicted
+        factors[left], kept[left] = values[k] * scale, indices[k]
+        left += bits[k] < threshold
+    return left
 
 
 @numba.njit(inline="always")

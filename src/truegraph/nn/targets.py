@@ -180,7 +180,7 @@ def accuracy(logits: torch.Tensor, targets: Targets) -> np.ndarray:
 
 def softmax(logits: torch.Tensor) -> np.ndarray:
     """Return class probabilities (T, N, C), float32, each row in a fixed order of summation."""
-    probabilities = np.ascontiguousarray(logits.detach().cpu().numpy()).copy()
+    probabilities = np.array(logits.detach().cpu().numpy(), order="C")
     _softmax_kernel(probabilities.reshape(-1, probabilities.shape[-1]))
     return probabilities
 
