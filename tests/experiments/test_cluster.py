@@ -14,6 +14,7 @@ import pytest
 
 from truegraph.errors import DataError
 from truegraph.experiments import Experiment, Source, TrialRecord, TrialStore
+from truegraph.experiments.cluster import ClusterPool
 from truegraph.experiments.jobs import Job, run_job
 from truegraph.experiments.progress import Watcher
 from truegraph.experiments.runner import run_experiment
@@ -141,6 +142,27 @@ def test_a_lost_scheduler_is_told_and_finished_trials_are_kept(
         kept = len(store.records())
     assert 4 <= kept < 16
     assert run_experiment(experiment, tmp_path / "run", jobs=1).run == 16 - kept
+
+
+def test_closing_does_not_hide_what_went_wrong(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dask may fail while it closes, where it is just trying to reach a lost scheduler."""
+    pool = ClusterPool(cluster.address())
+    really_close, closed = pool._client.close, []
+
+    def fails(*_: object, **__: object) -> None:
+        raise RuntimeError("Cannot change state of expiring Timeout")
+
+    def closes_and_fails() -> None:
+        closed.append(True)
+        really_close()
+        fails()
+
+    monkeypatch.setattr(pool._client, "cancel", fails)
+    monkeypatch.setattr(pool._client, "close", closes_and_fails)
+    pool.close()
+    assert closed
 
 
 def test_a_cluster_without_workers(

@@ -122,6 +122,9 @@ class ClusterPool(Pool):
 
     def close(self) -> None:
         """Take back what is under way, and leave the workers to others."""
-        with suppress(OSError, CancelledError):
+        # With a scheduler that is gone both may fail; Dask's RuntimeError is that of an attempt to
+        # reach it which times out at this very moment. Nothing of it may hide what went wrong.
+        with suppress(OSError, CancelledError, RuntimeError):
             self._client.cancel(list(self._running), force=True)
+        with suppress(OSError, CancelledError, RuntimeError):
             self._client.close()
