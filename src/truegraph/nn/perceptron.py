@@ -18,6 +18,7 @@ from truegraph.nn.noise import Dropout, Noise, dropout_of, random_bits
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import (
     FixedSparse,
+    dropped_layout,
     keep_survivors,
     row_bits,
     row_buffers,
@@ -25,9 +26,6 @@ from truegraph.nn.sparse import (
     sparse_product,
     weighted_sum,
 )
-
-_Array = np.ndarray
-_DroppedFeatures = tuple[_Array, _Array, _Array, _Array, _Array, _Array, np.uint32, Any]
 
 
 def perceptron(
@@ -73,7 +71,7 @@ class _Perceptron(torch.autograd.Function):
         hidden = first.new_empty((len(first), rows, first.shape[2]))
         out = first.new_empty((len(first), second.shape[1], rows))
         _forward_kernel(
-            *_dropped_features(features, before),
+            *dropped_layout(features, before),
             between.keys,
             first.detach().numpy(),
             second.detach().numpy(),
@@ -90,7 +88,7 @@ class _Perceptron(torch.autograd.Function):
         to_first = hidden.new_empty((len(hidden), ctx.features.shape[1], hidden.shape[2]))
         to_second = torch.empty_like(second)
         _backward_kernel(
-            *_dropped_features(ctx.features, ctx.before),
+            *dropped_layout(ctx.features, ctx.before),
             gradient.contiguous().numpy(),
             second.detach().numpy(),
             hidden.numpy(),
@@ -98,20 +96,6 @@ class _Perceptron(torch.autograd.Function):
             to_second.numpy(),
         )
         return to_first, to_second, None, None, None
-
-
-def _dropped_features(features: FixedSparse, dropout: Dropout) -> _DroppedFeatures:
-    """Return the first arguments of both kernels."""
-    return (
-        features.starts,
-        features.stops,
-        features.indices,
-        features.values,
-        features.bases,
-        dropout.keys,
-        dropout.threshold,
-        features.values.dtype.type(dropout.scale),
-    )
 
 
 @numba.njit(cache=True, nogil=True)

@@ -27,6 +27,9 @@ from truegraph.errors import InputError
 from truegraph.nn import device
 from truegraph.nn.noise import Dropout, random_bits, survivors_torch
 
+Array = np.ndarray
+DroppedLayout = tuple[Array, Array, Array, Array, Array, Array, np.uint32, Any]
+
 
 class FixedSparse:
     """One sparse matrix shared by all trials, or one for each trial, that never changes.
@@ -194,16 +197,28 @@ def multiply(
     if not device.uses_kernels(dense):
         return _multiply_torch(matrix, dense, dropout, transposed)
     out = torch.empty((len(dense), matrix.shape[transposed], dense.shape[2]), dtype=dense.dtype)
-    layout = (matrix.starts, matrix.stops, matrix.indices, matrix.values)
     arrays = (dense.detach().numpy(), out.numpy())
     if dropout is None:
+        layout = (matrix.starts, matrix.stops, matrix.indices, matrix.values)
         (_scatter_rows if transposed else _gather_rows)(*layout, *arrays)
     else:
-        scale = matrix.values.dtype.type(dropout.scale)
-        mask = (matrix.bases, dropout.keys, dropout.threshold, scale)
         kernel = _scatter_dropped_rows if transposed else _gather_dropped_rows
-        kernel(*layout, *mask, *arrays)
+        kernel(*dropped_layout(matrix, dropout), *arrays)
     return out
+
+
+def dropped_layout(matrix: FixedSparse, dropout: Dropout) -> DroppedLayout:
+    """Return a matrix and the dropout of its stored values as arguments of a compiled loop."""
+    return (
+        matrix.starts,
+        matrix.stops,
+        matrix.indices,
+        matrix.values,
+        matrix.bases,
+        dropout.keys,
+        dropout.threshold,
+        matrix.values.dtype.type(dropout.scale),
+    )
 
 
 @numba.njit(cache=True, nogil=True)
