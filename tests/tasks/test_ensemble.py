@@ -54,3 +54,6 @@ def test_the_mean_is_that_of_probabilities_and_entropies() -> None:
     mean = mean_of(parts)
     np.testing.assert_allclose(mean.probabilities, CHANCES.mean(axis=0), rtol=1e-6)
     np.testing.assert_allclose(mean.expected_entropy, entropy(CHANCES).mean(axis=0), rtol=1e-5)
+    uneven = mean_of(parts, [3.0, 1.0])
+    np.testing.assert_allclose(uneven.probabilities, 0.75 * CHANCES[0] + 0.25 * CHANCES[1], 1e-6)
+    assert np.array_equal(mean_of(parts, [0.0, 1.0]).probabilities, parts[1].probabilities)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from truegraph.data import load_dataset, random_split
 from truegraph.learning.distances import EmbeddingDistance
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks import refined
-from truegraph.tasks.ensemble import Prediction, tempered
+from truegraph.tasks.ensemble import Ensemble, Prediction, tempered
 from truegraph.tasks.inputs import complete_inputs, distance_graph
 from truegraph.tasks.methods import Run
 from truegraph.tasks.node_graphs import combined_distance, map_graph
@@ -29,8 +30,8 @@ from truegraph.tasks.refined import (
     round_graphs,
     round_labels,
     scaling_temperatures,
+    step_shares,
     temperatures,
-    trusted_steps,
 )
 from truegraph.tasks.trials import find_method, run_trials
 
@@ -111,22 +112,41 @@ def test_the_search_for_theta_begins_where_it_ended_in_the_round_before(
     assert begun == [None] * 3 + [graph.certificate.theta for graph in first]
 
 
-def test_rounds_that_are_less_confident_do_not_count() -> None:
-    base = _step([[0.8, 0.2]], [[0.6, 0.4]])
-    first = _step([[0.7, 0.3]], [[0.9, 0.1]])
-    second = _step([[0.3, 0.7]], [[0.2, 0.8]])
+def test_rounds_count_by_the_confidence_that_they_earn() -> None:
+    # One node, four trials: both rounds lose confidence, gain much, gain 0.01, and gain 0.03 in
+    # the first round and much in the second.
+    base = _step([[0.8, 0.2]], [[0.6, 0.4]], [[0.6, 0.4]], [[0.6, 0.4]])
+    first = _step([[0.7, 0.3]], [[0.9, 0.1]], [[0.61, 0.39]], [[0.63, 0.37]])
+    second = _step([[0.3, 0.7]], [[0.2, 0.8]], [[0.39, 0.61]], [[0.3, 0.7]])
+    steps = [base, first, second]
     run = Run()
-    chosen = trusted_steps([base, first, second], RefinedOptions(), run)
-    assert chosen == [[0], [1, 2]]
-    assert "in 1 of 2 trials" in run.notes[0]
-    trusting = RefinedOptions(safeguard=False)
-    assert trusted_steps([base, first, second], trusting, Run()) == [[1, 2], [1, 2]]
-    last = RefinedOptions(average="last")
-    assert trusted_steps([base, first, second], last, Run()) == [[0], [2]]
-    assert trusted_steps([base], RefinedOptions(rounds=0), Run()) == [[0], [0]]
-    one, other = means([base, first, second], chosen)
-    np.testing.assert_allclose(one.probabilities, [[0.8, 0.2]], rtol=1e-6)
-    np.testing.assert_allclose(other.probabilities, [[0.55, 0.45]], rtol=1e-6)
+    shares = step_shares(steps, RefinedOptions(), run)
+    wanted = [[1, 0, 0], [0, 0.5, 0.5], [1, 0, 0], [0.25, 0.25, 0.5]]
+    np.testing.assert_allclose(shares, wanted, atol=1e-5)
+    assert "their share of the result is 44 %" in run.notes[0]
+    results = means(steps, shares)
+    expected = [[0.8, 0.2], [0.55, 0.45], [0.6, 0.4], [0.4575, 0.5425]]
+    for result, row in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result.probabilities, [row], atol=1e-5)
+
+    quiet = Run()
+    trusting = step_shares(steps, RefinedOptions(safeguard=None), quiet)
+    assert trusting.tolist() == [[0, 0.5, 0.5]] * 4
+    last = step_shares(steps, RefinedOptions(average="last"), Run())
+    np.testing.assert_allclose(last, [[1, 0, 0], [0, 0, 1], [1, 0, 0], [0, 0, 1]], atol=1e-5)
+    assert step_shares([base], RefinedOptions(rounds=0), quiet).tolist() == [[1]] * 4
+    assert not quiet.notes
+
+
+def test_a_hair_of_confidence_changes_the_prediction_by_a_hair() -> None:
+    base = _step(*[[[0.6, 0.4]]] * 2000)
+    confidence = np.linspace(0.55, 0.7, 2000)
+    rounds = _step(*[[[1 - sure, sure]] for sure in confidence])
+    shares = step_shares([base, rounds], RefinedOptions(rounds=1), Run())
+    found = np.array([one.probabilities for one in means([base, rounds], shares)])
+    assert shares[0, 0] == 1.0
+    assert shares[-1, 1] == 1.0
+    assert np.abs(np.diff(found, axis=0)).max() < 0.002
 
 
 def test_results_are_raised_to_the_level_of_the_tempered_first_prediction() -> None:
@@ -222,6 +242,9 @@ def test_many_nodes_get_fewer_dimensions(planted: Any, monkeypatch: pytest.Monke
         ({"scalings": "sum"}, "scalings is 'sum'"),
         ({"graph": "knn"}, "Use one of learned, nearest"),
         ({"calibration": True}, "Use one of cross-fit, none"),
+        ({"safeguard": True}, "safeguard is True. Give two gains of confidence"),
+        ({"safeguard": (0.05, 0.01)}, "the smaller one first"),
+        ({"safeguard": (0.0, 0.01, 0.05)}, "Give two gains"),
         ({"embedding": "pca"}, "Use 'vgae', 'svd' or an array"),
         ({"embedding": "svd", "embedding_options": {"epochs": 3}}, "unknown entry 'epochs'"),
     ],
@@ -256,6 +279,23 @@ def test_new_nodes_are_predicted_by_all_classifiers(planted: Any) -> None:
     found = classifier.predict_proba(X=planted.features[[twin]], edges=edges)
     assert found.shape == (1, 3)
     assert found.argmax() == classifier.predict_proba([twin]).argmax()
+
+
+def test_the_ensemble_gives_each_step_its_share(
+    planted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(refined, "step_shares", lambda *_: np.array([[0.25, 0.75, 0.0]]))
+    labels = np.where(np.isin(np.arange(120), planted.splits[0].train), planted.labels, -1)
+    classifier = BayesianNodeClassifier(degree=8, samples=4, random_state=0, recipe="refined")
+    classifier.set_params(options={"embedding": "svd", "settings": {"epochs": 30}})
+    classifier.fit(planted.features, labels, graph=planted.graph)
+    classifier.save(tmp_path / "model")
+    for one in (classifier, BayesianNodeClassifier.load(tmp_path / "model")):
+        ensemble = one._weights
+        assert isinstance(ensemble, Ensemble)
+        assert [member.share for member in ensemble.members] == [0.25, 0.25, 0.75, 0.75]
+        again = ensemble.predict(planted.graph, planted.features)
+        np.testing.assert_allclose(again.probabilities, classifier.predict_proba(), atol=1e-5)
 
 
 def test_on_cora_it_beats_its_control_and_is_calibrated() -> None:

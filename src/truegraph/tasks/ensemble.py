@@ -62,11 +62,14 @@ class Member:
         How the rows of its features are normalised.
     temperature : float
         At which each of its samples is tempered.
+    share : float
+        In the ensemble's average, relative to the other members'.
     """
 
     weights: WeightSamples
     scaling: str
     temperature: float
+    share: float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +93,22 @@ class Prediction:
         return Prediction(found.astype(np.float32), (entropy(found) * share).astype(np.float32))
 
 
-def mean_of(predictions: Iterable[Prediction]) -> Prediction:
-    """Return the average of predictions of the same nodes."""
+def mean_of(predictions: Iterable[Prediction], shares: Iterable[float] | None = None) -> Prediction:
+    """Return the average of predictions of the same nodes, all alike or by their shares."""
     found = list(predictions)
-    chances: Any = np.mean([one.probabilities for one in found], axis=0, dtype=np.float64)
-    entropies: Any = np.mean([one.expected_entropy for one in found], axis=0, dtype=np.float64)
-    return Prediction(chances.astype(np.float32), entropies.astype(np.float32))
+    weights = [1.0] * len(found) if shares is None else list(shares)
+    return Prediction(
+        _average([one.probabilities for one in found], weights),
+        _average([one.expected_entropy for one in found], weights),
+    )
+
+
+def _average(arrays: list[Probabilities], weights: list[float]) -> Probabilities:
+    total = np.zeros(arrays[0].shape)
+    for array, weight in zip(arrays, weights, strict=True):
+        total += weight * array
+    found: Probabilities = (total / sum(weights)).astype(np.float32)
+    return found
 
 
 def _along(values: float | NDArray[Any], array: NDArray[Any]) -> NDArray[np.float64]:
@@ -140,4 +153,4 @@ class Ensemble:
             )
             for one in self.members
         ]
-        return mean_of(found).at(self.temperature)
+        return mean_of(found, (one.share for one in self.members)).at(self.temperature)

@@ -7,10 +7,10 @@ r"""The refined recipe: the paper's graph learning around a stronger classifier,
    theirs) give D2, an embedding gives D1, D = D1 + delta D2 the most probable graph; new
    classifiers are trained on it and scored on the observed graph. That is the new prediction, and
    a new round can begin.
-3. `trusted_steps`: a round counts if it is, on average over the nodes, at least as confident as
-   the first prediction; if none is, the first prediction stays. Both are scored on the observed
-   graph: classifiers that find it less clear than before were trained on a graph that does not
-   fit. No label is needed for that. The mean over the rounds that count is the prediction.
+3. `step_shares`: a round counts by how much more confident it is, on average over the nodes, than
+   the first prediction; what the rounds do not earn, the first prediction keeps. Both are scored
+   on the observed graph: classifiers that find it no clearer than before were trained on a graph
+   that does not fit. No label is needed for that. The mean by these shares is the prediction.
 4. `temperatures`, `result_temperatures`: labelled nodes, left out of training in turn, say how
    confident the first prediction should be; the result, meant to be at least as good, is made
    no less confident than that.
@@ -95,11 +95,13 @@ class RefinedOptions(GraphOptions):
     label_distance : {"hard", "soft"}
         Whether predicted classes or their probabilities make D2.
     average : {"rounds", "last"}
-        Predict the mean over the rounds that count, or the last of them.
+        Predict the mean over the rounds, or the last one.
     graph : {"learned", "nearest"}
         The most probable graph, or as many nearest neighbours by the same distance.
-    safeguard : bool
-        Whether rounds that lower the mean confidence are set aside.
+    safeguard : (float, float), optional
+        Rounds count by the mean confidence that they gain over the first prediction: not at all up
+        to the first number, in full from the second one on, in between in proportion. The first
+        prediction has the rest. None: rounds always count in full.
     calibration : {"cross-fit", "none"}
         Whether the prediction is tempered.
     samples : int
@@ -114,7 +116,7 @@ class RefinedOptions(GraphOptions):
     label_distance: str = "hard"
     average: str = "rounds"
     graph: str = "learned"
-    safeguard: bool = True
+    safeguard: tuple[float, float] | None = (0.01, 0.05)
     calibration: str = "cross-fit"
     samples: int = 20
     settings: Any = None
@@ -126,6 +128,8 @@ class RefinedOptions(GraphOptions):
             raise InputError(f"rounds is {self.rounds}. Use 0 or more.")
         if self.samples < 1:
             raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+        if self.safeguard is not None:
+            _check_gains(self.safeguard)
         unknown = [scaling for scaling in self.scalings if scaling not in SCALINGS]
         if isinstance(self.scalings, str) or unknown or not self.scalings:
             raise InputError(
@@ -142,6 +146,18 @@ class RefinedOptions(GraphOptions):
         return settings
 
 
+def _check_gains(gains: Any) -> None:
+    try:
+        none, full = (float(gain) for gain in gains)
+    except (TypeError, ValueError):
+        none, full = 0.0, 0.0
+    if not -1.0 <= none < full <= 1.0:
+        raise InputError(
+            f"safeguard is {gains!r}. Give two gains of confidence, the smaller one first, such as "
+            "(0.01, 0.05), or None to let all rounds count."
+        )
+
+
 @dataclass(frozen=True, eq=False)
 class FastOptions(RefinedOptions):
     """Options of the fast recipe: the same, with other defaults."""
@@ -150,6 +166,7 @@ class FastOptions(RefinedOptions):
     rounds: int = 1
     scalings: Sequence[str] = ("length",)
     label_distance: str = "soft"
+    safeguard: tuple[float, float] | None = (-0.01, 0.01)  # soft labels do not confirm themselves
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,12 +211,12 @@ class Refined(Method):
                     problem, distances, steps[-1].prediction, graphs, options, run
                 )
                 steps.append(classify(problem, trained_on, number, options, run))
-        chosen = trusted_steps(steps, options, run)
-        results = means(steps, chosen)
+        shares = step_shares(steps, options, run)
+        results = means(steps, shares)
         wanted = temperatures(problem, options, run)
         heat = result_temperatures(steps[0].prediction, results, wanted)
         tempered_results = [one.at(degrees) for one, degrees in zip(results, heat, strict=True)]
-        ensembles = _ensembles(steps, chosen, heat) if run.keep_weights else None
+        ensembles = _ensembles(steps, shares, heat) if run.keep_weights else None
         return Outcome(
             np.stack([one.probabilities for one in tempered_results]),
             np.stack([one.expected_entropy for one in tempered_results]),
@@ -414,34 +431,41 @@ def temperatures(problem: Problem, options: RefinedOptions, run: Run) -> NDArray
     return pooled_temperatures(owners, parts, chances, problem.labels)
 
 
-def trusted_steps(steps: list[Classified], options: RefinedOptions, run: Run) -> list[list[int]]:
-    """Return for each trial the numbers of the steps whose mean is the prediction.
+def step_shares(steps: list[Classified], options: RefinedOptions, run: Run) -> NDArray[np.float64]:
+    """Return the shares (T, S) of each trial's steps in its prediction; they sum to one.
 
-    Step 0 is the observed graph; it is taken only where no round counts.
+    Step 0 is the observed graph; it has what the rounds do not earn.
     """
-    confidence = np.array([_confidence(step.prediction.probabilities) for step in steps])
-    found = []
-    for own in confidence.T:
-        rounds = [k for k in range(1, len(steps)) if own[k] >= own[0] or not options.safeguard]
-        found.append((rounds if options.average == "rounds" else rounds[-1:]) or [0])
-    aside = sum(chosen == [0] for chosen in found) if len(steps) > 1 else 0
-    if aside:
+    confidence = np.array([_confidence(step.prediction.probabilities) for step in steps]).T
+    if len(steps) == 1:
+        return np.ones_like(confidence)
+    gains = confidence[:, 1:] - confidence[:, :1]
+    if options.safeguard is None:
+        earned = np.ones_like(gains)
+    else:
+        none, full = options.safeguard
+        earned = np.clip((gains - none) / (full - none), 0.0, 1.0)
+    averaged = earned.shape[1] if options.average == "rounds" else 1
+    earned[:, :-averaged] = 0.0
+    learned = earned.sum(axis=1) / averaged
+    if np.any(learned < 1.0):
         run.note(
-            f"in {aside} of {len(found)} trials the learned graphs made predictions less "
-            "confident and were set aside"
+            "learned graphs made predictions little or no more confident: their share of the "
+            f"result is {100 * learned.mean():.0f} %"
         )
-    return found
+    return np.column_stack([1.0 - learned, earned / averaged])
 
 
-def means(steps: list[Classified], chosen: list[list[int]]) -> list[Prediction]:
-    """Return for each trial the mean over its steps, (N, C)."""
-    found = []
-    for trial, numbers in enumerate(chosen):
-        own = [steps[k].prediction for k in numbers]
-        found.append(
-            mean_of(Prediction(p.probabilities[trial], p.expected_entropy[trial]) for p in own)
+def means(steps: list[Classified], shares: NDArray[np.float64]) -> list[Prediction]:
+    """Return for each trial the mean over its steps by their shares (T, S), each (N, C)."""
+    predictions = [step.prediction for step in steps]
+    return [
+        mean_of(
+            (Prediction(p.probabilities[trial], p.expected_entropy[trial]) for p in predictions),
+            own,
         )
-    return found
+        for trial, own in enumerate(shares)
+    ]
 
 
 def result_temperatures(
@@ -476,12 +500,16 @@ def _confidence(probabilities: NDArray[Any]) -> Any:
 
 
 def _ensembles(
-    steps: list[Classified], chosen: list[list[int]], heat: list[float]
+    steps: list[Classified], shares: NDArray[np.float64], heat: list[float]
 ) -> list[Ensemble]:
-    """Return the classifiers of each trial's steps, to predict further nodes with."""
+    """Return the classifiers of each trial's steps that count, to predict further nodes with."""
     found = []
-    for trial, numbers in enumerate(chosen):
-        kept = [steps[k].members for k in numbers]
-        members = tuple(one for part in kept if part is not None for one in part[trial])
+    for trial, own in enumerate(shares):
+        members = tuple(
+            replace(one, share=float(share))
+            for step, share in zip(steps, own, strict=True)
+            if share > 0.0 and step.members is not None
+            for one in step.members[trial]
+        )
         found.append(Ensemble(members, heat[trial]))
     return found

@@ -86,7 +86,12 @@ def _describe_weights(weights: WeightSamples | Ensemble | None) -> dict[str, Any
         return None
     if isinstance(weights, Ensemble):
         members = [
-            {"scaling": one.scaling, "temperature": one.temperature, "samples": _described(one)}
+            {
+                "scaling": one.scaling,
+                "temperature": one.temperature,
+                "share": one.share,
+                "samples": _described(one),
+            }
             for one in weights.members
         ]
         return {"members": members, "temperature": weights.temperature}
@@ -187,7 +192,8 @@ def _restored_weights(
         own = {k.removeprefix(start): t for k, t in tensors.items() if k.startswith(start)}
         features = normalise_features(estimator._inputs.features, by=one["scaling"])
         samples = _restored_samples(one["samples"], own, estimator, features)
-        members.append(Member(samples, str(one["scaling"]), float(one["temperature"])))
+        share = float(one.get("share", 1.0))  # absent in folders of older versions
+        members.append(Member(samples, str(one["scaling"]), float(one["temperature"]), share))
     return Ensemble(tuple(members), float(described["temperature"]))
 
 
