@@ -106,7 +106,7 @@ def mean_of(predictions: Iterable[Prediction], shares: Iterable[float] | None = 
 def _average(arrays: list[Probabilities], weights: list[float]) -> Probabilities:
     total = np.zeros(arrays[0].shape)
     for array, weight in zip(arrays, weights, strict=True):
-        total += weight * array
+        total += np.float64(weight) * array
     found: Probabilities = (total / sum(weights)).astype(np.float32)
     return found
 

@@ -436,7 +436,8 @@ def step_shares(steps: list[Classified], options: RefinedOptions, run: Run) -> N
 
     Step 0 is the observed graph; it has what the rounds do not earn.
     """
-    confidence = np.array([_confidence(step.prediction.probabilities) for step in steps]).T
+    own = [_confidence(step.prediction.probabilities) for step in steps]
+    confidence = np.array(own, dtype=np.float64).T
     if len(steps) == 1:
         return np.ones_like(confidence)
     gains = confidence[:, 1:] - confidence[:, :1]
