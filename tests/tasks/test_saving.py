@@ -160,6 +160,17 @@ def test_documents_that_lie_are_refused(
         BayesianNodeClassifier.load(folder)
 
 
+def test_folders_from_before_members_had_shares_are_read(planted: Any, tmp_path: Path) -> None:
+    fitted = _bayesian(recipe="fast", options={"settings": {"epochs": 20}, "safeguard": None})
+    fitted.fit(planted.features, planted.labels, graph=planted.graph).save(tmp_path / "model")
+    document = json.loads((tmp_path / "model" / "classifier.json").read_text())
+    assert [member.pop("share") for member in document["weights"]["members"]] == [1.0]
+    (tmp_path / "model" / "classifier.json").write_text(json.dumps(document))
+    loaded = BayesianNodeClassifier.load(tmp_path / "model")
+    new = {"X": planted.features[:2], "edges": [(120, 3), (121, 120)]}
+    assert np.array_equal(loaded.predict_proba(**new), fitted.predict_proba(**new))
+
+
 def test_what_cannot_be_saved_is_named(planted: Any, tmp_path: Path) -> None:
     fitted = NodeClassifier("gcn", options={"epochs": 3}, random_state=0)
     fitted.fit(planted.features, planted.labels, graph=planted.graph)
