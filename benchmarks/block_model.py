@@ -16,7 +16,7 @@ import time
 import numpy as np
 
 from truegraph.data import load_dataset
-from truegraph.nn import mmsbm
+from truegraph.nn.block_model import mmsbm
 
 
 def fitted(dataset, most: int, iterations: int) -> dict:

@@ -21,7 +21,7 @@ from truegraph.data import load_dataset, random_split
 from truegraph.evaluation.calibration import expected_calibration_error
 from truegraph.evaluation.metrics import negative_log_likelihood
 from truegraph.evaluation.significance import paired_wilcoxon
-from truegraph.tasks.trials import run_trials
+from truegraph.tasks.classify.trials import run_trials
 
 FIRST_SEED = 1000
 RECIPES = {"refined": {"embedding_seed": 0}, "fast": {}}

@@ -39,7 +39,7 @@ from truegraph.learning import (
     primal_dual,
     solver,
 )
-from truegraph.learning.approximate import CellSearch, recall_of, spatial_order
+from truegraph.learning.search.approximate import CellSearch, recall_of, spatial_order
 
 DEGREE = 10
 Row = dict[str, Any]

@@ -27,11 +27,11 @@ import torch
 from scipy import sparse
 
 from truegraph import BayesianLinkPredictor, LinkPredictor, load_dataset
-from truegraph.data.link_splits import LinkSplit, split_links
+from truegraph.data.graphs.link_splits import LinkSplit, split_links
 from truegraph.errors import DataError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.nn.autoencoder import LinkData, train_autoencoder
-from truegraph.nn.vgae import VGAE, VGAESettings
+from truegraph.nn.autoencoders.base import LinkData, train_autoencoder
+from truegraph.nn.autoencoders.vgae import VGAE, VGAESettings
 
 EPOCHS = 200
 MODELS = ("gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm")

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from truegraph.data import load_dataset, random_split
-from truegraph.tasks.trials import run_trials
+from truegraph.tasks.classify.trials import run_trials
 
 
 def run_model(model: str, per_class: int, seed: int) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def measure(nodes: int) -> dict[str, object]:
 def embedding_seconds() -> float:
     """Return the processor seconds of Cora's VGAE embedding."""
     from truegraph.data import load_dataset
-    from truegraph.nn.vgae import embed_vgae
+    from truegraph.nn.autoencoders.vgae import embed_vgae
 
     cora = load_dataset("cora")
     began = time.process_time()
@@ -108,7 +108,7 @@ def per_split(trials: int, repeats: int) -> dict[str, dict[str, float]]:
     import tempfile
 
     from truegraph.data import load_dataset, random_split
-    from truegraph.tasks.trials import run_trials
+    from truegraph.tasks.classify.trials import run_trials
 
     cora = load_dataset("cora")
     splits = [random_split(cora.labels, 5, random_state=seed) for seed in range(trials)]

@@ -32,13 +32,13 @@ from scipy.sparse import csr_array
 from truegraph.data import InteractionSplit, load_interactions, split_randomly
 from truegraph.errors import DataError
 from truegraph.evaluation.ranking import score_rankings
-from truegraph.nn.negatives import negative_pool
-from truegraph.nn.ranking_registry import RANKING_MODELS
-from truegraph.nn.ranking_training import train_ranking
+from truegraph.nn.recommenders.negatives import negative_pool
+from truegraph.nn.recommenders.registry import RANKING_MODELS
+from truegraph.nn.recommenders.training import train_ranking
+from truegraph.nn.recommenders.triples import Triples, TripleSampler
 from truegraph.nn.top_items import rank_items
-from truegraph.nn.triples import Triples, TripleSampler
-from truegraph.tasks.false_negatives import rank_pairs, remove_negatives
-from truegraph.tasks.ranking_runs import RankingRun
+from truegraph.tasks.recommend.algorithm3 import RankingRun
+from truegraph.tasks.recommend.false_negatives import rank_pairs, remove_negatives
 
 PARTS = ("training", "models", "sampler", "ranking", "graph")
 DATASETS = ("ml100k", "amazon_cds", "amazon_books", "yelp2018")

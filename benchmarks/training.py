@@ -23,9 +23,9 @@ import torch
 from torch_geometric.nn import APPNP, GCNConv
 
 from truegraph.data import NodeSplit, load_dataset, random_split
-from truegraph.nn.appnp import APPNPSettings
-from truegraph.nn.graphs import normalise_features
-from truegraph.nn.training import train_classifier
+from truegraph.nn.classifiers.appnp import APPNPSettings
+from truegraph.nn.graph_operators import normalise_features
+from truegraph.nn.training.training import train_classifier
 
 TOGETHER = 50
 

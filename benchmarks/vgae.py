@@ -24,11 +24,11 @@ import torch
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
 
-from truegraph.data.containers import NodeDataset
-from truegraph.data.datasets import load_dataset
+from truegraph.data.nodes.containers import NodeDataset
+from truegraph.data.nodes.datasets import load_dataset
 from truegraph.errors import DataError
-from truegraph.nn.graphs import normalised_adjacency
-from truegraph.nn.vgae import embed_vgae
+from truegraph.nn.autoencoders.vgae import embed_vgae
+from truegraph.nn.graph_operators import normalised_adjacency
 
 
 def dense_vgae(features: Any, graph: Any, *, random_state: int, epochs: int) -> np.ndarray:

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from truegraph.experiments import Experiment, TrialRecord, TrialStore
 from truegraph.experiments.experiment import builtin_experiments
-from truegraph.experiments.task import Cell, find_task
+from truegraph.experiments.tasks.base import Cell, find_task
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -19,13 +19,13 @@ from pathlib import Path
 
 from truegraph.data.storage import write_text
 from truegraph.experiments import Experiment, TrialStore
-from truegraph.experiments.cell_summary import summarise
 from truegraph.experiments.experiment import builtin_experiments
-from truegraph.experiments.layout import Table, markdown
-from truegraph.experiments.summary import cells_csv, result_tables, trials_csv
+from truegraph.report.cell_summary import summarise
 from truegraph.report.page import Picture
 from truegraph.report.run_page import run_page
 from truegraph.report.runs import Run
+from truegraph.report.summary import cells_csv, result_tables, trials_csv
+from truegraph.report.tables import Table, markdown
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -94,7 +94,7 @@ def metrics(correct: np.ndarray) -> dict[str, float]:
 def details(
     cell: Any, correct: np.ndarray, high_degree: np.ndarray, rng: np.random.Generator
 ) -> dict[str, Any]:
-    from truegraph.experiments.classification import packed
+    from truegraph.experiments.tasks.classification import packed
 
     if cell.task != "classification":
         return {}
@@ -126,7 +126,7 @@ def details(
 
 
 def keep_graphs(folder: Path, cell: Any) -> str:
-    from truegraph.data.graphs import adjacency_from_edges
+    from truegraph.data.graphs.adjacency import adjacency_from_edges
     from truegraph.data.storage import csr_to_arrays, write_npz
 
     rng = np.random.default_rng(0)

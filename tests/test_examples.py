@@ -33,7 +33,7 @@ EXAMPLES = {
     "users_and_items.py": r"200 users, 80 items, .*has one: True",
     "pyg_transform.py": r"LearnGraph\(degree=10, metric='cosine'\).*after  Data\(",
 }
-DOCUMENTED = ["truegraph.learning.learner", "truegraph.data.datasets", "truegraph.pyg"]
+DOCUMENTED = ["truegraph.learning.learner", "truegraph.data.nodes.datasets", "truegraph.pyg"]
 DOCUMENTED += ["truegraph.report.plots"]
 NEEDS_NETWORK = "data fetch"
 

@@ -13,9 +13,9 @@ import truegraph
 
 PACKAGE = Path(truegraph.__file__).parent
 
-# A room imports only from rooms before it; evaluation stands alone.
-ORDER = ["data", "learning", "nn", "tasks", "evaluation", "experiments", "report", "cli"]
-EVERYWHERE = {"errors", "progress"}
+# A room imports only from rooms before it.
+ORDER = ["evaluation", "data", "learning", "nn", "tasks", "experiments", "report", "cli"]
+EVERYWHERE = {"errors", "progress", "seeds"}
 # Adapters at the top of the package, and the rooms each may use.
 ADAPTERS = {"pyg": {"data", "learning"}, "testing": {"data"}, "__main__": {"cli"}}
 
@@ -44,8 +44,6 @@ def _imports(path: Path) -> set[str]:
 def _allowed(room: str) -> set[str]:
     if room in ADAPTERS:
         return ADAPTERS[room] | EVERYWHERE | {room}
-    if room == "evaluation":
-        return EVERYWHERE | {room}
     if room in EVERYWHERE:
         return EVERYWHERE
     return set(ORDER[: ORDER.index(room) + 1]) | EVERYWHERE

@@ -10,7 +10,7 @@ import pytest
 
 from truegraph.experiments import TrialStore
 from truegraph.experiments.experiment import find_experiment
-from truegraph.experiments.summary import trials_csv
+from truegraph.report.summary import trials_csv
 
 ROOT = Path(__file__).parent.parent
 

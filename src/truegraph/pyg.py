@@ -15,7 +15,7 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.graphs import to_pyg
+from truegraph.data.graphs.adjacency import to_pyg
 from truegraph.errors import InputError
 from truegraph.learning import learn_graph
 

@@ -21,8 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.graphs import as_adjacency
-from truegraph.data.planted import PlantedInteractions, planted_interactions
+from truegraph.data.graphs.adjacency import as_adjacency
+from truegraph.data.interactions.planted_interactions import (
+    PlantedInteractions,
+    planted_interactions,
+)
 
 Floats = NDArray[np.float64]
 

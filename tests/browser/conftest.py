@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from truegraph.data.graphs import adjacency_from_edges
+from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.data.storage import write_text
 from truegraph.evaluation import reliability_curve
 from truegraph.report import plots

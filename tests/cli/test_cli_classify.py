@@ -166,7 +166,7 @@ def check_folder(out: Path, document: dict) -> None:
 def test_splits_are_those_of_the_library(program) -> None:
     from truegraph.data import load_dataset, random_split
     from truegraph.report.trials import score_trials
-    from truegraph.tasks.trials import run_trials
+    from truegraph.tasks.classify.trials import run_trials
 
     done = program("classify", "cora", "--models", "label-propagation", "--trials", 2, "--json")
     found = json.loads(done.out)["models"]["label-propagation"]
@@ -188,7 +188,7 @@ def test_summary_on_the_terminal(program) -> None:
 
 
 def test_the_listed_models_are_those_of_the_library() -> None:
-    from truegraph.tasks.trials import METHODS
+    from truegraph.tasks.classify.trials import METHODS
 
     assert set(MODELS) == set(METHODS)
 

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from truegraph.cli import link_models
-from truegraph.experiments import link_names
-from truegraph.nn.vgae import VGAESettings
+from truegraph.experiments.tasks import link_names
+from truegraph.nn.autoencoders.vgae import VGAESettings
 
 
 @pytest.fixture

@@ -87,7 +87,7 @@ def test_the_statistics_of_the_paper(program, own: Path) -> None:
 
 
 def test_failed_trials_are_told_in_text_and_exit_code(program, own: Path, monkeypatch) -> None:
-    from truegraph.tasks.methods import LabelPropagation
+    from truegraph.tasks.classify.methods import LabelPropagation
 
     working = LabelPropagation.spread
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from truegraph.experiments import Experiment, TrialRecord
-from truegraph.experiments.task import TASKS
+from truegraph.experiments.tasks.base import TASKS
 
 PRETEND = Path(__file__).parents[1] / "pretend"
 MINE: dict[str, Any] = {

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from truegraph.experiments import TrialRecord, TrialStore
-from truegraph.experiments.task import TASKS
+from truegraph.experiments.tasks.base import TASKS
 
 PRETEND = Path(__file__).parents[1] / "pretend"
 PROGRAM = [sys.executable, "-c", "from truegraph.cli import main; main()", "reproduce"]

@@ -45,7 +45,7 @@ def test_rows_of_zeros_have_a_place_in_a_cosine_graph() -> None:
 def test_auto_says_what_it_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(82).normal(size=(400, 3))
     assert learn_graph(points, 5).certificate.search == "exact"
-    monkeypatch.setattr("truegraph.learning.candidates.LARGEST_EXACT", 300)
+    monkeypatch.setattr("truegraph.learning.search.candidates.LARGEST_EXACT", 300)
     certificate = learn_graph(points, 5, random_state=0).certificate
     assert certificate.search == "ivf"
     assert 0.98 <= certificate.recall <= 1.0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph.nn.graphs import normalise_features
+from truegraph.nn.graph_operators import normalise_features
 
 
 class Problem(NamedTuple):

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from truegraph.nn import device
 from truegraph.nn.attention import Neighbourhoods, attend
-from truegraph.nn.noise import Dropout, Noise, survivors_torch
+from truegraph.nn.dropout import Dropout, Noise, survivors_torch
 from truegraph.nn.sparse import FixedSparse
 
 PATTERN = np.array([[1, 1, 0, 0, 1], [0, 1, 1, 1, 0], [0, 0, 0, 0, 0]], dtype=float)

@@ -8,7 +8,7 @@ import torch
 
 from truegraph.nn import device
 from truegraph.nn.dense import add_bias, dropout_values, relu_dropout, row_sum, trial_matmul
-from truegraph.nn.noise import Dropout, Noise
+from truegraph.nn.dropout import Dropout, Noise
 
 
 def _random(*shape: int, seed: int = 0) -> torch.Tensor:

@@ -8,7 +8,7 @@ import torch
 from scipy.sparse import csr_array, random_array
 
 from truegraph.nn import device
-from truegraph.nn.noise import Noise
+from truegraph.nn.dropout import Noise
 from truegraph.nn.perceptron import perceptron
 from truegraph.nn.sparse import FixedSparse
 

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, random_array
 
 from truegraph.errors import InputError
 from truegraph.nn import device
-from truegraph.nn.noise import Noise, survivors_torch
+from truegraph.nn.dropout import Noise, survivors_torch
 from truegraph.nn.sparse import FixedSparse, sparse_product
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric
-from truegraph.experiments.task import Cell, Condition, Context, Source, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
 
 SETTINGS = {"seconds", "log", "fail_on", "die_on", "die_once"}
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from truegraph.data.graphs import adjacency_from_edges
+from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.errors import InputError
 from truegraph.report.plots import adjacency, save_figure, side_by_side
 

@@ -9,8 +9,8 @@ from html.parser import HTMLParser
 
 from matplotlib.figure import Figure
 
-from truegraph.experiments.layout import Entry, Table
 from truegraph.report.page import Facts, Files, Notes, Page, Panel, Picture
+from truegraph.report.tables import Entry, Table
 
 PAGE = Page(
     title="GCN & <friends>",

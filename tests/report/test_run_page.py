@@ -15,13 +15,13 @@ import pytest
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric, reliability_curve
 from truegraph.experiments import Condition, Experiment
-from truegraph.experiments import task as task_module
-from truegraph.experiments.classification import packed
-from truegraph.experiments.layout import Table
-from truegraph.report.node_parts import node_parts
+from truegraph.experiments.tasks import base as task_module
+from truegraph.experiments.tasks.classification import packed
 from truegraph.report.page import Facts, Page, Picture
+from truegraph.report.parts.nodes import node_parts
 from truegraph.report.run_page import run_page
 from truegraph.report.runs import Run
+from truegraph.report.tables import Table
 
 MakeTrial = Callable[..., Any]
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from truegraph.data.graphs import adjacency_from_edges
+from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.report.plots import adjacency, paired_differences
 from truegraph.report.plots.style import COLOURS
 from truegraph.report.svg import density, inline_svg

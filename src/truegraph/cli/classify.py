@@ -16,7 +16,7 @@ from truegraph.cli.classify_files import FilesJob, classify_files
 from truegraph.cli.outputs import GRAPH_ENDINGS, check_target, check_target_folder
 from truegraph.errors import InputError
 
-# The names of truegraph.tasks.trials.METHODS, which cannot be read without loading torch.
+# The names of truegraph.tasks.classify.trials.METHODS, which cannot be read without loading torch.
 MODELS = (
     "gcn",
     "chebynet",

@@ -19,7 +19,7 @@ from truegraph.errors import InputError
 if TYPE_CHECKING:
     from truegraph.data import NodeDataset, NodeSplit
     from truegraph.report.trials import ModelScores
-    from truegraph.tasks.trials import TrialResults
+    from truegraph.tasks.classify.trials import TrialResults
 
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
 _FEWEST_PAIRS = 6  # with fewer, a two-sided signed-rank test cannot fall below 0.05
@@ -116,13 +116,13 @@ def _splits(dataset: NodeDataset, job: DatasetJob) -> list[NodeSplit]:
 
 
 def _run(dataset: NodeDataset, splits: list[NodeSplit], job: DatasetJob) -> Trials:
-    from truegraph.data.datasets import cache_folder
+    from truegraph.data.nodes.datasets import cache_folder
     from truegraph.progress import console_progress
 
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
     from truegraph.report.trials import ModelScores, score_trials
-    from truegraph.tasks.trials import run_trials
+    from truegraph.tasks.classify.trials import run_trials
 
     results, scores = [], []
     with use_threads(job.jobs), console_progress(not job.quiet) as progress:
@@ -235,7 +235,7 @@ def _notes(trials: Trials, job: DatasetJob) -> list[str]:
 
 
 def _print_summary(trials: Trials, document: dict[str, Any], job: DatasetJob) -> None:
-    from truegraph.experiments.layout import plain
+    from truegraph.report.tables import plain
     from truegraph.report.trials import table
 
     typer.echo(headline(document))

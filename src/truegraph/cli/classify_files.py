@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from truegraph.data import NodeDataset
-    from truegraph.tasks.classification import NodeClassifier
+    from truegraph.tasks.classify.estimator import NodeClassifier
 
 _MANY_NODES = 20_000  # training an embedding takes minutes from here on
 
@@ -66,7 +66,7 @@ def classify_files(job: FilesJob) -> None:
     dataset = read_node_data(job.edges, job.features, job.labels)
     _check_labels(dataset, job)
     if job.graph_out is not None and job.graph_out.suffix.lower() != ".npz":
-        from truegraph.data.graph_files import check_format
+        from truegraph.data.graphs.graph_files import check_format
 
         check_format(job.graph_out, dataset.node_names)
     model = job.model or _recommended(dataset)
@@ -99,11 +99,11 @@ def _recommended(dataset: NodeDataset) -> str:
 
 
 def _fit(dataset: NodeDataset, model: str, job: FilesJob) -> NodeClassifier:
-    from truegraph.data.datasets import cache_folder
+    from truegraph.data.nodes.datasets import cache_folder
 
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
-    from truegraph.tasks.classification import NodeClassifier
+    from truegraph.tasks.classify.estimator import NodeClassifier
 
     classifier = NodeClassifier(
         model,
@@ -132,7 +132,7 @@ def _predictions(dataset: NodeDataset, classifier: NodeClassifier) -> pd.DataFra
 def _write(
     dataset: NodeDataset, classifier: NodeClassifier, predictions: pd.DataFrame, job: FilesJob
 ) -> None:
-    from truegraph.data.graph_files import write_graph
+    from truegraph.data.graphs.graph_files import write_graph
     from truegraph.data.storage import atomic_write
 
     with atomic_write(job.out) as temporary:

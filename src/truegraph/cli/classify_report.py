@@ -10,11 +10,11 @@ import numpy as np
 from truegraph.cli.classify_dataset import Trials, headline
 from truegraph.data.storage import atomic_write, write_json, write_text
 from truegraph.evaluation import ReliabilityCurve, reliability_curve
-from truegraph.experiments.layout import Table, markdown
 from truegraph.report.page import Facts, Files, Notes, Page, Panel, Part, Picture
+from truegraph.report.parts.posterior import posterior_parts
 from truegraph.report.plots import adjacency, reliability, save_figure, side_by_side
-from truegraph.report.posterior_parts import posterior_parts
 from truegraph.report.predictions import class_labels, prediction_table
+from truegraph.report.tables import Table, markdown
 from truegraph.report.trials import table
 
 if TYPE_CHECKING:

@@ -22,5 +22,5 @@ def announce_compilation(*packages: str, seconds: int) -> None:
     is_here = all(os.access(folder, os.W_OK) for folder in folders)
     if not is_here or os.environ.get("NUMBA_CACHE_DIR"):
         return
-    if not all(any((folder / "__pycache__").glob("*.nbi")) for folder in folders):
+    if not all(any(folder.rglob("*.nbi")) for folder in folders):
         print(f"First run: compiling takes about {seconds} seconds, once.", file=sys.stderr)

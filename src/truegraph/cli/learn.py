@@ -174,7 +174,7 @@ def _check_names(out: Path | None, points: Points) -> None:
     """Find names that the format of --out cannot hold before the work, not after it."""
     if out is None or out.suffix.lower() == ".npz" or points.node_names is None:
         return
-    from truegraph.data.graph_files import check_format
+    from truegraph.data.graphs.graph_files import check_format
 
     check_format(out, points.node_names)
 
@@ -205,7 +205,7 @@ def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> 
 
 
 def _write_graph(graph: LearnedGraph, points: Points, out: Path) -> None:
-    from truegraph.data.graph_files import write_graph
+    from truegraph.data.graphs.graph_files import write_graph
 
     if out.suffix.lower() == ".npz":
         graph.save(out)

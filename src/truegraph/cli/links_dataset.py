@@ -17,8 +17,8 @@ from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
 
 if TYPE_CHECKING:
     from truegraph.data import NodeDataset
-    from truegraph.experiments.links import LinksTask
-    from truegraph.experiments.task import Cell, Context, TrialResult
+    from truegraph.experiments.tasks.base import Cell, Context, TrialResult
+    from truegraph.experiments.tasks.links import LinksTask
     from truegraph.progress import Progress
 
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
@@ -66,8 +66,8 @@ class LinkDatasetJob:
 
 def links_dataset(job: LinkDatasetJob) -> None:
     """Train every model on every split, then print and write what came of it."""
-    from truegraph.experiments.classification import open_dataset
-    from truegraph.experiments.links import LinksTask
+    from truegraph.experiments.tasks.classification import open_dataset
+    from truegraph.experiments.tasks.links import LinksTask
 
     task = LinksTask()
     cells = [_cell(model, job) for model in job.models]
@@ -88,7 +88,7 @@ def links_dataset(job: LinkDatasetJob) -> None:
 
 
 def _cell(model: str, job: LinkDatasetJob) -> Cell:
-    from truegraph.experiments.task import Cell
+    from truegraph.experiments.tasks.base import Cell
 
     settings = job.options if model in BAYESIAN else {}
     conditions = {"component": job.component, "split": "random", "oracle": False}
@@ -100,8 +100,8 @@ def _run(
 ) -> tuple[dict[str, list[TrialResult]], dict[str, float], list[str]]:
     import torch
 
-    from truegraph.data.datasets import cache_folder
-    from truegraph.experiments.task import Context
+    from truegraph.data.nodes.datasets import cache_folder
+    from truegraph.experiments.tasks.base import Context
     from truegraph.progress import console_progress
 
     source = task.source(cells[0].dataset, cells[0].conditions)
@@ -137,7 +137,7 @@ def _document(
     notes: list[str],
     job: LinkDatasetJob,
 ) -> dict[str, Any]:
-    from truegraph.experiments.links import METRICS
+    from truegraph.experiments.tasks.links import METRICS
 
     models = {
         model: {name: [trial.metrics[name] for trial in trials] for name in METRICS}
@@ -202,7 +202,7 @@ def _comparisons(models: dict[str, Any]) -> dict[str, Any]:
 def _rows(document: dict[str, Any]) -> list[list[str]]:
     """Return the rows of a table of mean ± standard deviation over trials, its heading first."""
     from truegraph.evaluation import mean_std
-    from truegraph.experiments.links import METRICS
+    from truegraph.experiments.tasks.links import METRICS
 
     heading = ["model", *(METRICS[name].heading for name in _SHOWN), "p (AUC)"]
     rows = [heading]
@@ -221,14 +221,14 @@ def _rows(document: dict[str, Any]) -> list[list[str]]:
 
 def _write(folder: Path, document: dict[str, Any], rows: list[list[str]]) -> None:
     from truegraph.data.storage import write_json, write_text
-    from truegraph.experiments.layout import markdown
+    from truegraph.report.tables import markdown
 
     write_json(folder / "results.json", document)
     write_text(folder / "table.md", f"{_headline(document)}\n\n{markdown(rows)}")
 
 
 def _print_summary(document: dict[str, Any], rows: list[list[str]], job: LinkDatasetJob) -> None:
-    from truegraph.experiments.layout import plain
+    from truegraph.report.tables import plain
 
     typer.echo(_headline(document))
     typer.echo()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from truegraph.data import NodeDataset
-    from truegraph.tasks.link_estimator import LinkEstimator
+    from truegraph.tasks.links.fitted import LinkEstimator
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def links_files(job: LinkFilesJob) -> None:
 def _fit(dataset: NodeDataset, job: LinkFilesJob) -> LinkEstimator:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
-    from truegraph.tasks.links import BayesianLinkPredictor, LinkPredictor
+    from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 
     is_base = job.model in AUTO_ENCODERS
     if is_base and job.options:

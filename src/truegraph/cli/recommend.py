@@ -16,7 +16,7 @@ from truegraph.cli.recommend_dataset import DatasetJob, recommend_dataset
 from truegraph.cli.recommend_files import FilesJob, recommend_files
 from truegraph.errors import InputError
 
-# The names of truegraph.tasks.recommendation_trials.MODELS, which cannot be read without torch.
+# The names of truegraph.tasks.recommend.trials.MODELS, which cannot be read without torch.
 TRAINED = ("ngcf", "mgccf", "lightgcn", "bpr-mf")
 REFERENCES = ("popularity", "itemknn", "ease")
 _FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)

@@ -17,7 +17,7 @@ from truegraph.cli.threads import use_threads
 if TYPE_CHECKING:
     from truegraph.data import Interactions, InteractionSplit
     from truegraph.evaluation.ranking import RankingScores
-    from truegraph.tasks.recommendation_trials import ModelLists
+    from truegraph.tasks.recommend.trials import ModelLists
 
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
 _KS = (10, 20)
@@ -106,7 +106,7 @@ def _run(data: Interactions, job: DatasetJob) -> list[Trial]:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
     from truegraph.evaluation.ranking import score_rankings
-    from truegraph.tasks.recommendation_trials import RecommendationTrial
+    from truegraph.tasks.recommend.trials import RecommendationTrial
 
     trials = []
     with use_threads(job.jobs), console_progress(not job.quiet) as progress:
@@ -124,7 +124,7 @@ def _run(data: Interactions, job: DatasetJob) -> list[Trial]:
 
 def _models(job: DatasetJob) -> dict[str, dict[str, Any]]:
     """Return every model to run, with its settings."""
-    from truegraph.nn.ranking_registry import RANKING_MODELS
+    from truegraph.nn.recommenders.registry import RANKING_MODELS
 
     chosen: dict[str, dict[str, Any]] = {job.model: job.settings}
     if job.model in RANKING_MODELS:

@@ -15,7 +15,7 @@ from truegraph.errors import InputError
 
 if TYPE_CHECKING:
     from truegraph.data import Interactions
-    from truegraph.tasks.recommendation import BayesianRecommender, Recommender
+    from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,8 @@ def _read(job: FilesJob) -> Interactions:
 def _fit(data: Interactions, job: FilesJob) -> Recommender | BayesianRecommender:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
-    from truegraph.tasks.recommendation import BayesianRecommender, Recommender
-    from truegraph.tasks.recommendation_trials import split_name
+    from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
+    from truegraph.tasks.recommend.trials import split_name
 
     base, is_bayesian = split_name(job.model)
     common: dict[str, Any] = {

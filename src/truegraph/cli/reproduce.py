@@ -14,8 +14,8 @@ from truegraph.errors import InputError
 
 if TYPE_CHECKING:
     from truegraph.experiments import Experiment, TrialRecord
-    from truegraph.experiments.layout import Table
     from truegraph.experiments.runner import RunSummary
+    from truegraph.report.tables import Table
 
 _INTERRUPTED = 130
 
@@ -155,7 +155,7 @@ def _show(
 ) -> None:
     """Write the tables of everything that the folder holds, and print the first one."""
     from truegraph.experiments import TrialStore
-    from truegraph.experiments.summary import write_tables
+    from truegraph.report.summary import write_tables
 
     with TrialStore.open(folder) as store:
         records = store.records()
@@ -169,7 +169,7 @@ def _show(
 def _document(
     experiment: Experiment, folder: Path, summary: RunSummary, records: Sequence[TrialRecord]
 ) -> dict[str, Any]:
-    from truegraph.experiments.cell_summary import summarise
+    from truegraph.report.cell_summary import summarise
 
     return {
         "experiment": experiment.to_dict(),
@@ -230,7 +230,7 @@ def _print_summary(
     records: Sequence[TrialRecord],
     tables: Sequence[Table],
 ) -> None:
-    from truegraph.experiments.layout import plain
+    from truegraph.report.tables import plain
 
     if tables:
         typer.echo(f"{tables[0].heading}\n")

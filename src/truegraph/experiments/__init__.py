@@ -7,7 +7,7 @@ from truegraph.experiments.experiment import (
     find_experiment,
 )
 from truegraph.experiments.store import TrialRecord, TrialStore
-from truegraph.experiments.task import (
+from truegraph.experiments.tasks.base import (
     Cell,
     Condition,
     Context,

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 
 from truegraph.errors import DataError
-from truegraph.experiments.task import Cell
+from truegraph.experiments.tasks.base import Cell
 
 _TAKEN = (errno.EACCES, errno.EAGAIN)
 

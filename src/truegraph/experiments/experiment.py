@@ -33,7 +33,7 @@ from truegraph.experiments.checks import (
     texts,
     without_none,
 )
-from truegraph.experiments.task import Cell, Task, find_task, suggestion
+from truegraph.experiments.tasks.base import Cell, Task, find_task, suggestion
 
 _OWN_KEYS = ["name", "title", "task", "datasets", "models", "trials", "seed", "metrics"]
 _OWN_KEYS += ["batch", "keep", "compare"]

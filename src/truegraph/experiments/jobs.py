@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import truegraph
-from truegraph.data.datasets import cache_folder
+from truegraph.data.nodes.datasets import cache_folder
 from truegraph.errors import DataError
 from truegraph.experiments import provenance
 from truegraph.experiments.store import TrialRecord
-from truegraph.experiments.task import Cell, Context, Source, Task, TrialResult, find_task
+from truegraph.experiments.tasks.base import Cell, Context, Source, Task, TrialResult, find_task
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from truegraph.errors import DataError
 from truegraph.experiments.experiment import Experiment
 from truegraph.experiments.store import TrialStore
-from truegraph.experiments.task import Cell, Source, Task
+from truegraph.experiments.tasks.base import Cell, Source, Task
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from truegraph.data.datasets import cache_folder
+from truegraph.data.nodes.datasets import cache_folder
 from truegraph.data.storage import write_npz
 from truegraph.errors import DataError, InputError
 from truegraph.experiments.claims import Claims
@@ -26,7 +26,7 @@ from truegraph.experiments.jobs import Finished, Job
 from truegraph.experiments.plan import Share, batches, left_of, wanted_shares
 from truegraph.experiments.progress import Tally, Watcher
 from truegraph.experiments.store import TrialStore
-from truegraph.experiments.task import find_task
+from truegraph.experiments.tasks.base import find_task
 from truegraph.experiments.workers import Pool, local_pool
 
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from truegraph.errors import DataError, InputError
 from truegraph.experiments.experiment import Experiment
-from truegraph.experiments.task import Cell
+from truegraph.experiments.tasks.base import Cell
 
 FILE = "trials.sqlite"
 _VERSION = 1
@@ -50,7 +50,7 @@ class TrialRecord:
     Attributes
     ----------
     task, dataset, model, label, settings, conditions
-        Of its cell, see `truegraph.experiments.task.Cell`.
+        Of its cell, see `truegraph.experiments.tasks.base.Cell`.
     seed : int
     status : str
         "done" or "failed".

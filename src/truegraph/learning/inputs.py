@@ -86,7 +86,7 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
     given = [name for name in ("degree", "theta", "alpha", "beta") if options[name] is not None]
     if set(given) == {"alpha", "beta"}:
         # The solver's compiled loops take a second to import, which no other check needs.
-        from truegraph.learning.solver import one_parameter_form
+        from truegraph.learning.solve.solver import one_parameter_form
 
         alpha = check_number("alpha", options["alpha"], above=0.0)
         beta = check_number("beta", options["beta"], above=0.0)

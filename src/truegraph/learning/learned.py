@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data import graphs
+from truegraph.data.graphs import adjacency as graphs
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
-    from truegraph.learning.posterior import GraphPosterior
+    from truegraph.learning.posterior.graph_posterior import GraphPosterior
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ class LearnedGraph:
         progress : bool, default=False
             Whether to draw progress bars on standard error.
         """
-        from truegraph.learning.posterior import infer_posterior
-        from truegraph.learning.samples import GibbsRun
+        from truegraph.learning.posterior.graph_posterior import infer_posterior
+        from truegraph.learning.posterior.samples import GibbsRun
 
         run = GibbsRun(samples, chains, burn_in, thin, random_state, n_jobs, progress)
         return infer_posterior(self, method, concentration, excess, run)

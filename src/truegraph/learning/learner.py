@@ -26,10 +26,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from truegraph.errors import ConvergenceWarning, InputError
 from truegraph.learning import inputs
-from truegraph.learning.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.masks import check_masks, masked_candidates
 from truegraph.learning.pipeline import Run
+from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
+from truegraph.learning.search.masks import check_masks, masked_candidates
 from truegraph.learning.threads import thread_limit
 from truegraph.progress import console_progress
 

@@ -12,18 +12,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
-from truegraph.learning.approximate import spatial_order
-from truegraph.learning.candidates import (
-    NeighbourLists,
-    bipartite_lists,
-    candidate_graph,
-    choose_engine,
-    missing_pairs,
-    nearest_lists,
-    unproved_nodes,
-)
-from truegraph.learning.density import match_degree
-from truegraph.learning.distances import Distance
 from truegraph.learning.inputs import (
     DEFAULT_MAX_ITER,
     Settings,
@@ -32,10 +20,22 @@ from truegraph.learning.inputs import (
     require_candidates,
 )
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.primal_dual import solve as solve_primal_dual
-from truegraph.learning.reorder import restored
-from truegraph.learning.solver import Solution
-from truegraph.learning.solver import solve as solve_newton
+from truegraph.learning.search.approximate import spatial_order
+from truegraph.learning.search.candidates import (
+    NeighbourLists,
+    bipartite_lists,
+    candidate_graph,
+    choose_engine,
+    missing_pairs,
+    nearest_lists,
+    unproved_nodes,
+)
+from truegraph.learning.search.distances import Distance
+from truegraph.learning.search.order import restored
+from truegraph.learning.solve.density import match_degree
+from truegraph.learning.solve.primal_dual import solve as solve_primal_dual
+from truegraph.learning.solve.solver import Solution
+from truegraph.learning.solve.solver import solve as solve_newton
 from truegraph.progress import Progress
 
 _MANY_NODES = 50_000  # from here on the order of the nodes shows in the time

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from truegraph.nn import device
-from truegraph.nn.noise import Dropout, survivors_torch
+from truegraph.nn.dropout import Dropout, survivors_torch
 from truegraph.nn.sparse import FixedSparse, row_bits, row_buffers, weighted_sum
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from truegraph.nn import device
-from truegraph.nn.noise import Dropout, random_bits, survivors_torch
+from truegraph.nn.dropout import Dropout, random_bits, survivors_torch
 from truegraph.nn.sparse import weighted_sum
 
 # A product with fewer columns than this is faster as dot products along the inner dimension.

@@ -14,7 +14,7 @@ import torch
 
 from truegraph.nn import device
 from truegraph.nn.dense import relu_dropout, trial_matmul
-from truegraph.nn.noise import Dropout, Noise, dropout_of, random_bits
+from truegraph.nn.dropout import Dropout, Noise, dropout_of, random_bits
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import (
     FixedSparse,

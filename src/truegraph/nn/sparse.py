@@ -4,12 +4,13 @@
 from the left, and differentiates with respect to the dense factor. A :class:`FixedSparse` holds
 either one matrix that all trials share or one matrix per trial. Dropout on the stored values
 (sparse dropout: what is not stored is zero and stays zero) takes its mask from
-:mod:`truegraph.nn.noise`, forward and backward, without storing it.
+:mod:`truegraph.nn.dropout`, forward and backward, without storing it.
 
 The work on one trial is serial and in the order of storage, so its bits depend neither on T nor
-on the number of threads; threads take different trials (:mod:`truegraph.nn.threads`). Serial
-work also makes the transposed product of the backward pass a scattered sum over the same rows:
-no transpose is stored, and a matrix may be a selection of another one's rows without a copy.
+on the number of threads; threads take different trials
+(:mod:`truegraph.nn.training.trial_threads`). Serial work also makes the transposed product of the
+backward pass a scattered sum over the same rows: no transpose is stored, and a matrix may be
+a selection of another one's rows without a copy.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from scipy.sparse import csr_array, issparse
 
 from truegraph.errors import InputError
 from truegraph.nn import device
-from truegraph.nn.noise import Dropout, random_bits, survivors_torch
+from truegraph.nn.dropout import Dropout, random_bits, survivors_torch
 
 Array = np.ndarray
 DroppedLayout = tuple[Array, Array, Array, Array, Array, Array, np.uint32, Any]

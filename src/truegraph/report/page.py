@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from truegraph.experiments.layout import Table
 from truegraph.report.plots.style import COLOURS
 from truegraph.report.svg import inline_svg
+from truegraph.report.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

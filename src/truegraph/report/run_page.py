@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from truegraph.errors import InputError
-from truegraph.experiments.summary import result_tables
-from truegraph.report.model_parts import model_parts
-from truegraph.report.node_parts import node_parts
 from truegraph.report.page import Page, Part
-from truegraph.report.provenance import failures, provenance_parts
-from truegraph.report.recommendation_parts import recommendation_parts
+from truegraph.report.parts.models import model_parts
+from truegraph.report.parts.nodes import node_parts
+from truegraph.report.parts.provenance import failures, provenance_parts
+from truegraph.report.parts.recommendation import recommendation_parts
 from truegraph.report.runs import Run
+from truegraph.report.summary import result_tables
 
 
 def run_page(runs: Sequence[Run]) -> Page:

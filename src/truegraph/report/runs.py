@@ -10,9 +10,9 @@ from typing import Any
 
 from truegraph.evaluation import Metric
 from truegraph.experiments import Experiment, TrialRecord, TrialStore, find_task
-from truegraph.experiments.cell_summary import CellSummary, summarise
 from truegraph.experiments.naming import Naming
-from truegraph.experiments.summary import main_metrics
+from truegraph.report.cell_summary import CellSummary, summarise
+from truegraph.report.summary import main_metrics
 
 
 @dataclass(frozen=True)

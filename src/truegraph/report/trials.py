@@ -13,7 +13,7 @@ from truegraph.evaluation import METRICS, mean_std, paired_wilcoxon, score_trial
 
 if TYPE_CHECKING:
     from truegraph.data import NodeSplit
-    from truegraph.tasks.trials import TrialResults
+    from truegraph.tasks.classify.trials import TrialResults
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def score_trials(
         True classes of all nodes.
     splits : sequence of n_trials NodeSplit
     results : TrialResults
-        What `truegraph.tasks.trials.run_trials` returned for these splits.
+        What `truegraph.tasks.classify.trials.run_trials` returned for these splits.
 
     Returns
     -------

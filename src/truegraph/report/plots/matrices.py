@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from truegraph.data.containers import UNLABELLED
-from truegraph.data.graphs import as_adjacency
+from truegraph.data.graphs.adjacency import as_adjacency
+from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.errors import InputError
 from truegraph.report.plots.style import LIGHT, house_style
 

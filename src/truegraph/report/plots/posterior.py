@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from truegraph.learning.posterior import GraphPosterior
+from truegraph.learning.posterior.graph_posterior import GraphPosterior
 from truegraph.report.plots.style import LIGHT, house_style
 
 if TYPE_CHECKING:

@@ -1,0 +1,31 @@
+from .data.interactions.interactions import Interactions
+from .data.nodes.datasets import list_datasets, load_dataset
+from .errors import ConvergenceWarning, DataError, InputError, TruegraphError
+from .learning.learned import LearnedGraph
+from .learning.learner import GraphLearner, learn_bipartite_graph, learn_graph
+from .tasks.classify.estimator import BayesianNodeClassifier, NodeClassifier
+from .tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
+from .tasks.recommend.estimator import BayesianRecommender, Recommender
+
+__version__: str
+
+__all__ = [
+    "BayesianLinkPredictor",
+    "BayesianNodeClassifier",
+    "BayesianRecommender",
+    "ConvergenceWarning",
+    "DataError",
+    "GraphLearner",
+    "InputError",
+    "Interactions",
+    "LearnedGraph",
+    "LinkPredictor",
+    "NodeClassifier",
+    "Recommender",
+    "TruegraphError",
+    "__version__",
+    "learn_bipartite_graph",
+    "learn_graph",
+    "list_datasets",
+    "load_dataset",
+]

@@ -1,0 +1,1 @@
+"""Graphs: the one form that every room understands, files, splits of links."""

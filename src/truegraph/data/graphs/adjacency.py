@@ -1,0 +1,301 @@
+"""Graphs in the one form that every room understands, and conversions to and from it.
+
+The canonical adjacency matrix is a `scipy.sparse.csr_array` of float64: symmetric, zero diagonal,
+sorted indices, no stored zeros. NetworkX, PyTorch Geometric and pandas are imported only when one
+of their objects is wanted or given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from truegraph.data.nodes.containers import Features
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas as pd
+    from torch_geometric.data import Data
+
+NodeNames = Sequence[Hashable] | NDArray[Any]
+
+
+def as_adjacency(
+    graph: Any, n_nodes: int | None = None, *, node_names: NodeNames | None = None
+) -> sparse.csr_array:
+    """Return the canonical adjacency matrix of a graph in any of the usual forms.
+
+    Direction is ignored: an edge's weight is the larger one of both directions. Self-loops and
+    zero weights are dropped. The input is not changed.
+
+    Parameters
+    ----------
+    graph : sparse matrix, ndarray, networkx.Graph, torch_geometric.data.Data or DataFrame
+        A square matrix; or a NetworkX graph (weights in the edge attribute "weight", 1 if absent);
+        or PyG data (weights in `edge_weight` or a one-column `edge_attr`); or a table with the
+        columns "source", "target" and optionally "weight".
+    n_nodes : int, optional
+        Number of nodes; by default the size of the matrix or graph, or one more than the largest
+        node number of a table.
+    node_names : sequence, optional
+        Names of the nodes in the wanted order, for NetworkX graphs and tables that use names. By
+        default a NetworkX graph keeps its own order and a table holds node numbers.
+
+    Returns
+    -------
+    adjacency : csr_array of float64, shape (n_nodes, n_nodes)
+
+    Raises
+    ------
+    InputError
+        If the form is unknown, a weight is negative or not finite, or sizes do not fit.
+    """
+    libraries = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
+    if sparse.issparse(graph) or isinstance(graph, np.ndarray):
+        adjacency = _from_matrix(graph)
+    elif "networkx" in libraries:
+        adjacency = _from_networkx(graph, node_names)
+    elif "torch_geometric" in libraries:
+        adjacency = _from_pyg(graph)
+    elif "pandas" in libraries:
+        adjacency = _from_pandas(graph, n_nodes, node_names)
+    else:
+        raise InputError(
+            f"graph has type {type(graph).__name__}, which is not understood. Give a SciPy sparse "
+            "matrix, a square NumPy array, a NetworkX graph, PyTorch Geometric data or a pandas "
+            "table with the columns source and target."
+        )
+    if n_nodes is not None and adjacency.shape[0] != n_nodes:
+        raise InputError(f"graph has {adjacency.shape[0]} nodes, but {n_nodes} are expected.")
+    return adjacency
+
+
+def adjacency_from_edges(
+    sources: NDArray[np.integer],
+    targets: NDArray[np.integer],
+    weights: NDArray[np.floating] | None,
+    n_nodes: int,
+) -> sparse.csr_array:
+    """Build the canonical adjacency matrix from lists of edge ends.
+
+    Direction is ignored, self-loops are dropped, and an edge that is listed more than once keeps
+    its largest weight.
+
+    Parameters
+    ----------
+    sources, targets : ndarray of int, shape (n_edges,)
+        Node numbers from 0 to `n_nodes` - 1.
+    weights : ndarray of float, shape (n_edges,), or None
+        Edge weights; None means 1.
+    n_nodes : int
+        Number of nodes.
+
+    Returns
+    -------
+    adjacency : csr_array of float64, shape (n_nodes, n_nodes)
+    """
+    low = np.minimum(sources, targets).astype(np.int64)
+    high = np.maximum(sources, targets).astype(np.int64)
+    if len(low) and not 0 <= low.min() <= high.max() < n_nodes:
+        outside = low.min() if low.min() < 0 else high.max()
+        raise InputError(f"an edge names node {outside}, outside 0 to {n_nodes - 1}.")
+    real = low != high
+    keys, position = np.unique(low[real] * n_nodes + high[real], return_inverse=True)
+    values = np.ones(len(keys))
+    if weights is not None:
+        values[:] = 0.0
+        np.maximum.at(values, position, _checked_weights(weights)[real])
+    low, high = np.divmod(keys, max(n_nodes, 1))
+    upper = sparse.coo_array((values, (low, high)), shape=(n_nodes, n_nodes))
+    return _canonical(sparse.csr_array(upper + upper.T))
+
+
+def _canonical(adjacency: sparse.csr_array) -> sparse.csr_array:
+    adjacency.eliminate_zeros()
+    adjacency.sort_indices()
+    return adjacency
+
+
+def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
+    values = np.asarray(weights, dtype=np.float64)
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        raise InputError(
+            f"edge weights must be finite and not negative; found {values[bad].flat[0]}. "
+            "Remove or correct these edges."
+        )
+    return values
+
+
+def _from_matrix(graph: Any) -> sparse.csr_array:
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
+        raise InputError(f"graph has shape {graph.shape}; an adjacency matrix is square.")
+    try:
+        directed = sparse.csr_array(graph, dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"graph has type {graph.dtype}; its entries must be numbers.") from error
+    _checked_weights(directed.data)
+    adjacency = sparse.csr_array(directed.maximum(directed.T))
+    # A copy, so that the caller's matrix keeps its diagonal.
+    entries = sparse.coo_array(adjacency)
+    real = entries.row != entries.col
+    ends = entries.row[real], entries.col[real]
+    return _canonical(sparse.csr_array((entries.data[real], ends), shape=adjacency.shape))
+
+
+def _from_networkx(graph: Any, node_names: NodeNames | None) -> sparse.csr_array:
+    names = list(graph.nodes) if node_names is None else list(node_names)
+    number = {name: i for i, name in enumerate(names)}
+    unknown = next((name for name in graph.nodes if name not in number), None)
+    if unknown is not None:
+        raise InputError(f"node {unknown!r} of the graph is not in node_names.")
+    edges = list(graph.edges(data="weight", default=1.0))
+    sources = np.array([number[i] for i, _, _ in edges], dtype=np.int64)
+    targets = np.array([number[j] for _, j, _ in edges], dtype=np.int64)
+    weights = np.array([weight for _, _, weight in edges], dtype=np.float64)
+    return adjacency_from_edges(sources, targets, weights, len(names))
+
+
+def _from_pyg(data: Any) -> sparse.csr_array:
+    if data.edge_index is None:
+        raise InputError("the PyTorch Geometric data has no edge_index. Set it, or pass no graph.")
+    sources, targets = data.edge_index.detach().cpu().numpy()
+    weights = getattr(data, "edge_weight", None)
+    if weights is None:
+        weights = data.edge_attr
+    if weights is not None:
+        weights = weights.detach().cpu().numpy()
+        if weights.size != len(sources):
+            raise InputError(
+                f"edge_attr has shape {weights.shape}; a graph needs one weight per edge. "
+                "Set edge_weight, or remove edge_attr."
+            )
+        weights = weights.reshape(-1)
+    return adjacency_from_edges(sources, targets, weights, int(data.num_nodes))
+
+
+def _from_pandas(table: Any, n_nodes: int | None, node_names: NodeNames | None) -> sparse.csr_array:
+    missing = {"source", "target"} - set(getattr(table, "columns", ()))
+    if missing:
+        raise InputError(
+            f"the edge table lacks the columns {sorted(missing)}; "
+            f"found {list(getattr(table, 'columns', ()))}. Rename its columns."
+        )
+    if node_names is not None:
+        names = import_module("pandas").Index(node_names)
+        ends = [_numbered(table[column], names) for column in ("source", "target")]
+        n_nodes = len(names)
+    elif all(table[column].dtype.kind in "iu" for column in ("source", "target")):
+        ends = [table[column].to_numpy() for column in ("source", "target")]
+    else:
+        raise InputError("the edge table holds names, not node numbers. Give node_names too.")
+    if n_nodes is None:
+        n_nodes = max((int(end.max()) + 1 for end in ends if len(end)), default=0)
+    weights = table["weight"].to_numpy() if "weight" in table.columns else None
+    return adjacency_from_edges(ends[0], ends[1], weights, n_nodes)
+
+
+def _numbered(column: Any, names: Any) -> NDArray[np.int64]:
+    numbers = names.get_indexer(column)
+    if (numbers < 0).any():
+        unknown = column.iloc[int(np.argmax(numbers < 0))]
+        raise InputError(f"{column.name} {unknown!r} of the edge table is not in node_names.")
+    return numbers
+
+
+def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> networkx.Graph:
+    """Return a NetworkX graph with the edge attribute "weight".
+
+    Parameters
+    ----------
+    adjacency : csr_array, shape (n_nodes, n_nodes)
+        Symmetric adjacency matrix.
+    node_names : sequence, optional
+        Names of the nodes; by default their numbers.
+    """
+    graph = _import_extra("networkx", "networkx").Graph()
+    names = _names(adjacency, node_names)
+    graph.add_nodes_from(names)
+    rows, columns, weights = _upper(adjacency)
+    graph.add_weighted_edges_from(
+        (names[i], names[j], weight)
+        for i, j, weight in zip(rows.tolist(), columns.tolist(), weights.tolist(), strict=True)
+    )
+    return graph
+
+
+def to_pyg(
+    adjacency: sparse.csr_array,
+    features: Features | None = None,
+    labels: NDArray[np.int64] | None = None,
+) -> Data:
+    """Return PyTorch Geometric data with `edge_index` (both directions) and `edge_weight`.
+
+    Parameters
+    ----------
+    adjacency : csr_array, shape (n_nodes, n_nodes)
+        Symmetric adjacency matrix.
+    features : csr_array or ndarray, shape (n_nodes, n_features), optional
+        Becomes the dense `x`.
+    labels : ndarray of int, shape (n_nodes,), optional
+        Becomes `y`.
+    """
+    data_class = _import_extra("torch_geometric.data", "pyg").Data
+    torch = import_module("torch")
+    entries = sparse.coo_array(adjacency)
+    data = data_class(
+        edge_index=torch.tensor(np.stack([entries.row, entries.col]), dtype=torch.int64),
+        edge_weight=torch.tensor(entries.data, dtype=torch.float32),
+        num_nodes=adjacency.shape[0],
+    )
+    if features is not None:
+        dense = features.toarray() if sparse.issparse(features) else features
+        data.x = torch.tensor(dense, dtype=torch.float32)
+    if labels is not None:
+        data.y = torch.tensor(labels, dtype=torch.int64)
+    return data
+
+
+def to_pandas(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> pd.DataFrame:
+    """Return a table with the columns source, target and weight, each undirected edge once.
+
+    Parameters
+    ----------
+    adjacency : csr_array, shape (n_nodes, n_nodes)
+        Symmetric adjacency matrix.
+    node_names : sequence, optional
+        Names of the nodes; by default their numbers.
+    """
+    import pandas as pd
+
+    rows, columns, weights = _upper(adjacency)
+    names = np.asarray(_names(adjacency, node_names))
+    return pd.DataFrame({"source": names[rows], "target": names[columns], "weight": weights})
+
+
+def _upper(adjacency: sparse.csr_array) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    entries = sparse.coo_array(sparse.triu(adjacency, k=1, format="csr"))
+    return entries.row, entries.col, entries.data
+
+
+def _names(adjacency: sparse.csr_array, node_names: NodeNames | None) -> list[Any]:
+    if node_names is None:
+        return list(range(adjacency.shape[0]))
+    if len(node_names) != adjacency.shape[0]:
+        raise InputError(f"node_names has {len(node_names)} names for {adjacency.shape[0]} nodes.")
+    return node_names.tolist() if isinstance(node_names, np.ndarray) else list(node_names)
+
+
+def _import_extra(module: str, extra: str) -> Any:
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise ImportError(
+            f"{module} is not installed. Install it with: pip install 'truegraph[{extra}]'"
+        ) from error

@@ -1,0 +1,1 @@
+"""Interactions of users and items: container, readers, named sets, splits."""

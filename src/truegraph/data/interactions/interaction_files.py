@@ -1,0 +1,183 @@
+"""Readers for users' interactions: tables, RecBole's atomic files, user lists and matrices.
+
+==============  ====================================================================================
+.csv .parquet   a header; columns with the user's and the item's id, perhaps rating and time
+.inter          RecBole's atomic file: tab-separated, header fields ``name:type``
+.txt            a table as above, or one line ``user item item ...`` per user (NGCF, LightGCN)
+.npz            the array ``interactions`` (user, item[, rating, time]), or SciPy's CSR matrix
+==============  ====================================================================================
+
+Ids in text files are strings, those in user lists and npz files whole numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truegraph.data.interactions.interactions import Interactions
+from truegraph.data.storage import PathLike, existing_file, read_npz
+from truegraph.data.tables import CsvTable, Table, open_table, table_error
+from truegraph.errors import InputError
+
+_USUAL = {
+    "user": ("user", "user_id", "userid", "uid"),
+    "item": ("item", "item_id", "itemid", "iid"),
+}
+
+
+def read_interactions(
+    path: PathLike,
+    *,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+) -> Interactions:
+    """Read the interactions in a file; its ending says of which kind it is.
+
+    Parameters
+    ----------
+    path : path-like
+    user, item : str, optional
+        Names of a table's columns with the ids; by default one of the usual names, such as
+        user_id and item_id.
+    rating, time : str, optional
+        Names of a table's columns with ratings and times; not read by default.
+
+    Returns
+    -------
+    interactions : Interactions
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message names the line and the column.
+    """
+    file = existing_file(path)
+    if file.suffix.lower() == ".npz":
+        found = _from_npz(file)
+    elif file.suffix.lower() == ".txt" and _is_user_lists(file):
+        found = read_user_lists(file)
+    else:
+        columns = {"user": user, "item": item, "rating": rating, "time": time}
+        found = _from_table(file, columns)
+    return replace(found, name=file.stem)
+
+
+def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
+    table: Table = CsvTable(file) if file.suffix.lower() == ".inter" else open_table(file)
+    names = [field.split(":")[0].strip() for field in table.first]
+    place = {
+        role: _column(file, names, role, name)
+        for role, name in wanted.items()
+        if name is not None or role in _USUAL
+    }
+    text = [place["user"], place["item"]]
+    numbers = [place[role] for role in ("rating", "time") if role in place]
+    frame = table.columns(text, numbers, header=True)
+    for column, what in zip(text, ("user", "item"), strict=True):
+        blank = (frame[column] == "").to_numpy()
+        if blank.any():
+            problem = f"the {what}'s id is missing. Give one, or remove the row."
+            raise table_error(table, int(blank.argmax()), column, problem, header=True)
+    ids = [frame[column].to_numpy(str) for column in text]
+    measured = {role: frame[place[role]].to_numpy() for role in ("rating", "time") if role in place}
+    return Interactions.from_arrays(ids[0], ids[1], measured.get("rating"), measured.get("time"))
+
+
+def _column(file: Path, names: list[str], role: str, wanted: str | None) -> int:
+    choices = [wanted] if wanted is not None else list(_USUAL[role])
+    lowered = [name.lower() for name in names]
+    for choice in choices:
+        if choice in names:
+            return names.index(choice)
+        if choice.lower() in lowered:
+            return lowered.index(choice.lower())
+    looked_for = repr(wanted) if wanted is not None else f"any of {', '.join(choices)}"
+    raise InputError(
+        f"{file}: no column is called {looked_for}, which would hold the {role}; the first line "
+        f"has {names}. Name the column with {role}=, or on the command line with --{role}."
+    )
+
+
+def _is_user_lists(file: Path) -> bool:
+    with file.open("rb") as stream:
+        fields = stream.readline().split()
+    return bool(fields) and all(field.isdigit() for field in fields)
+
+
+def read_user_lists(path: PathLike) -> Interactions:
+    """Read one line ``user item item ...`` per user, whole numbers with spaces between.
+
+    This is how the data of NGCF and LightGCN come. A user may stand on several lines.
+    """
+    users: list[int] = []
+    items: list[int] = []
+    with existing_file(path).open(encoding="utf-8") as stream:
+        for number, line in enumerate(stream, start=1):
+            try:
+                user, *own = [int(field) for field in line.split()] or [0]
+            except (ValueError, UnicodeDecodeError) as error:
+                raise InputError(
+                    f"{path}, line {number}: must be whole numbers, first the user, then the "
+                    f"items: {error}."
+                ) from error
+            users += [user] * len(own)
+            items += own
+    if not items:
+        raise InputError(f"{path}: no line names a user and an item.")
+    return Interactions.from_arrays(users, items, name=Path(path).stem)
+
+
+def _from_npz(file: Path) -> Interactions:
+    arrays = read_npz(file)
+    if "interactions" in arrays:
+        return from_interaction_array(arrays["interactions"], str(file))
+    missing = {"data", "indices", "indptr", "shape"} - set(arrays)
+    if missing:
+        raise InputError(
+            f"{file}: holds neither the array 'interactions' nor a CSR matrix of scipy.sparse "
+            f"({sorted(missing)} missing; found {sorted(arrays)})."
+        )
+    parts = (arrays["data"], arrays["indices"], arrays["indptr"])
+    try:
+        rows, columns = (int(size) for size in arrays["shape"])
+        matrix = sparse.csr_array(parts, shape=(rows, columns))
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"{file}: the sparse matrix is damaged: {error}.") from error
+    return Interactions.from_matrix(matrix)
+
+
+def from_interaction_array(array: NDArray[Any], where: str) -> Interactions:
+    """Take rows (user, item), (user, item, rating) or (user, item, rating, time)."""
+    if array.ndim != 2 or array.shape[1] not in (2, 3, 4) or array.dtype.kind not in "iuf":
+        raise InputError(
+            f"{where}: interactions has shape {array.shape} and type {array.dtype}; it must be "
+            "numbers in 2 to 4 columns: user, item, rating, time."
+        )
+    ids = array[:, :2].astype(np.int64)
+    rating = array[:, 2] if array.shape[1] > 2 else None
+    time = array[:, 3] if array.shape[1] > 3 else None
+    return Interactions.from_arrays(ids[:, 0], ids[:, 1], rating, time)
+
+
+def to_table(interactions: Interactions) -> pd.DataFrame:
+    """Return a table with the columns user, item and, if there are any, rating and time."""
+    users, items = interactions.user_ids, interactions.item_ids
+    columns: dict[str, Any] = {
+        "user": [users[number] for number in interactions.users],
+        "item": [items[number] for number in interactions.items],
+    }
+    if interactions.ratings is not None:
+        columns["rating"] = interactions.ratings
+    if interactions.times is not None:
+        columns["time"] = interactions.times
+    return pd.DataFrame(columns)

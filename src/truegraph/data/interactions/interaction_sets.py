@@ -1,0 +1,145 @@
+"""Named sets of interactions: what there is, and loading it with the paper's filters.
+
+The files lie where those of the other data sets do, see `truegraph.data.nodes.datasets`.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from truegraph.data.interactions.interactions import Interactions
+from truegraph.data.interactions.planted_interactions import planted_interactions
+from truegraph.data.nodes.datasets import how_to_get, locate
+from truegraph.data.nodes.registry import INTERACTION_SETS, InteractionEntry
+from truegraph.data.storage import PathLike, read_npz
+from truegraph.errors import DataError, InputError
+
+
+@dataclass(frozen=True)
+class InteractionInfo:
+    """What is known of a set of interactions without loading it.
+
+    Attributes
+    ----------
+    name, description, origin, licence : str
+    status : {"exact", "stand-in", "made up"}
+        Whether these are the paper's data, other real data in their place, or made up.
+    statistics : dict of str to int
+        users, items and interactions after the filters.
+    paper : dict of str to int or float
+        The paper's row for the data set: users, items, edges and density; empty without one.
+    source : str or None
+        Where `load_interactions` finds it now, or None.
+    """
+
+    name: str
+    description: str
+    status: Literal["exact", "stand-in", "made up"]
+    statistics: dict[str, int]
+    paper: dict[str, int | float]
+    origin: str
+    licence: str
+    source: str | None
+
+
+def list_interaction_sets(*, data_home: PathLike | None = None) -> list[InteractionInfo]:
+    """Return what is known of every named set of interactions, and where it is found now."""
+    return [interaction_info(name, data_home=data_home) for name in INTERACTION_SETS]
+
+
+def interaction_info(name: str, *, data_home: PathLike | None = None) -> InteractionInfo:
+    """Return what is known of one named set of interactions, and where it is found now.
+
+    Raises
+    ------
+    DataError
+        If there is no such set.
+    """
+    entry = _entry(name)
+    place = locate(entry, data_home)
+    return InteractionInfo(
+        name=entry.name,
+        description=entry.description,
+        status=entry.status,
+        statistics=dict(entry.statistics),
+        paper=dict(entry.paper),
+        origin=entry.origin,
+        licence=entry.licence,
+        source=None if place is None else place[0],
+    )
+
+
+def load_interactions(
+    name: str, *, filtered: bool = True, data_home: PathLike | None = None
+) -> Interactions:
+    """Load a named set of interactions.
+
+    Parameters
+    ----------
+    name : str
+        "ml100k", the stand-ins "amazon_cds", "amazon_books" and "yelp2018", or "planted", which is
+        made up and small; upper or lower case.
+    filtered : bool, default=True
+        Keep what the paper's recipe keeps: ratings of 4 and more where there are ratings, then
+        users, then items with enough interactions, in one pass.
+    data_home : path-like, optional
+        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
+
+    Returns
+    -------
+    interactions : Interactions
+        `notes` says when the data only stand in for the paper's.
+
+    Raises
+    ------
+    DataError
+        If there is no such set, or it is not on this machine.
+
+    Examples
+    --------
+    >>> from truegraph.data import load_interactions
+    >>> load_interactions("planted")
+    Interactions('planted', 240 users, 180 items, 5728 interactions)
+    """
+    entry = _entry(name)
+    place = locate(entry, data_home)
+    if place is None:
+        raise DataError(how_to_get(entry))
+    source, path = place
+    found = planted_interactions().everything if path is None else _read(path)
+    if filtered and entry.min_rating is not None:
+        found = found.with_min_rating(entry.min_rating)
+    if filtered:
+        found = found.with_min_counts(entry.min_per_user, entry.min_per_item)
+    return replace(
+        found,
+        name=entry.name,
+        origin=entry.origin,
+        licence=entry.licence,
+        source=source,
+        notes=found.notes + entry.notes,
+    )
+
+
+def _read(path: Path) -> Interactions:
+    from truegraph.data.interactions.interaction_files import from_interaction_array
+
+    arrays = read_npz(path)
+    if "interactions" not in arrays:
+        raise InputError(
+            f"{path}: the array 'interactions' is missing; found {sorted(arrays)}. It holds rows "
+            "of user, item and perhaps rating and time."
+        )
+    return from_interaction_array(arrays["interactions"], str(path))
+
+
+def _entry(name: str) -> InteractionEntry:
+    if name.lower() in INTERACTION_SETS:
+        return INTERACTION_SETS[name.lower()]
+    near = difflib.get_close_matches(name.lower(), INTERACTION_SETS, n=1)
+    hint = f" Did you mean {near[0]!r}?" if near else ""
+    known = ", ".join(INTERACTION_SETS)
+    raise DataError(f"no set of interactions is called {name!r}.{hint} There are: {known}.")

@@ -1,0 +1,1 @@
+"""Nodes: data sets, readers for users' files, splits, noise."""

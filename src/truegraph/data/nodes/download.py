@@ -1,0 +1,103 @@
+"""Fetch Planetoid files over HTTP and check each against its known SHA-256."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from truegraph.data.nodes.archive import write_node_dataset
+from truegraph.data.nodes.planetoid import read_planetoid
+from truegraph.errors import DataError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+PLANETOID_URL = "https://github.com/kimiyoung/planetoid/raw/master/data/"
+
+
+def fetch_planetoid(
+    name: str,
+    sha256: Mapping[str, str],
+    target: str | os.PathLike[str],
+    *,
+    base_url: str | None = None,
+) -> Path:
+    """Download the Planetoid files of a data set, check them and store them as one npz file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set in lower case.
+    sha256 : mapping of str to str
+        SHA-256 of each file, keyed by the file's ending ("x", "graph", "test.index", ...).
+    target : path-like
+        The npz file to write. Nothing is left in its folder when the download fails.
+    base_url : str, optional
+        Address of the folder that holds the files; by default the environment variable
+        TRUEGRAPH_DOWNLOAD_URL, or else the authors' repository.
+
+    Returns
+    -------
+    target : Path
+
+    Raises
+    ------
+    DataError
+        If a file cannot be had or is not the expected one.
+    """
+    address = (base_url or os.environ.get("TRUEGRAPH_DOWNLOAD_URL") or PLANETOID_URL).rstrip("/")
+    target = Path(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=target.parent, prefix=".download-") as folder:
+        with _progress_on_terminal() as progress:
+            for part, digest in sha256.items():
+                file = Path(folder, f"ind.{name}.{part}")
+                _retrieve(f"{address}/{file.name}", file, digest, _Bar(progress, file.name))
+        write_node_dataset(target, read_planetoid(folder, name))
+    return target
+
+
+def _retrieve(url: str, file: Path, sha256: str, bar: _Bar) -> None:
+    import pooch
+
+    try:
+        pooch.HTTPDownloader(progressbar=bar, timeout=30)(url, str(file), None)
+    except OSError as error:  # every error of requests is one
+        raise DataError(
+            f"{url}: download failed ({error}). Check the connection and try again, or put the "
+            "data set's files into the folder named by TRUEGRAPH_DATA."
+        ) from error
+    if pooch.file_hash(str(file)) != sha256:
+        raise DataError(
+            f"{url}: the file is not the expected one (its SHA-256 is not {sha256}). It was "
+            "deleted; try again, or check what stands between you and the server."
+        )
+
+
+def _progress_on_terminal() -> Progress:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    return Progress(console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True)
+
+
+class _Bar:
+    """One line of a progress display, with the interface that pooch expects of tqdm."""
+
+    def __init__(self, progress: Progress, label: str) -> None:
+        self._progress = progress
+        self._task = progress.add_task(label, total=None)
+        self.total = 0
+
+    def update(self, n_bytes: int) -> None:
+        self._progress.update(self._task, total=self.total or None, advance=n_bytes)
+
+    def reset(self) -> None:
+        self._progress.update(self._task, completed=0)
+
+    def close(self) -> None:
+        self._progress.update(self._task, completed=self.total)

@@ -1,0 +1,1 @@
+"""The tasks that the engine runs, one file each."""

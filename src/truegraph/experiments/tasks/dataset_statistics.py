@@ -1,0 +1,117 @@
+"""The statistics of data sets as a task of the engine: one trial describes one data set.
+
+Graphs of nodes and sets of interactions have a table each in the paper; here one task counts both,
+and what a kind of data does not have stays undefined.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from truegraph.data import load_interactions, split_randomly
+from truegraph.data.interactions.interactions import Interactions
+from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
+from truegraph.errors import InputError
+from truegraph.evaluation import Metric
+from truegraph.experiments.tasks.base import (
+    Cell,
+    Condition,
+    Context,
+    Source,
+    TrialResult,
+    suggestion,
+)
+from truegraph.experiments.tasks.classification import open_dataset
+
+Counts = dict[str, float | None]
+
+
+class StatisticsTask:
+    """What the paper's two tables of data sets say of each."""
+
+    name = "datasets"
+    metrics: Mapping[str, Metric] = {
+        "classes": Metric("classes", "neither", digits=0),
+        "features": Metric("features", "neither", digits=0),
+        "nodes": Metric("nodes", "neither", digits=0),
+        "user_threshold": Metric("fewest per user", "neither", digits=0),
+        "item_threshold": Metric("fewest per item", "neither", digits=0),
+        "users": Metric("users", "neither", digits=0),
+        "items": Metric("items", "neither", digits=0),
+        "edges": Metric("edges", "neither", digits=0),
+        "training_edges": Metric("training edges", "neither", digits=0),
+        "density": Metric("edge density %", "neither", percent=True, digits=2),
+    }
+    models = ("statistics",)
+    keeps: tuple[str, ...] = ()
+    conditions: Mapping[str, Condition] = {
+        "component": Condition(("full",), str, ("full", "largest")),
+    }
+
+    def check(self, cell: Cell) -> None:
+        """Raise an error for a data set that is not here."""
+        self.source(cell.dataset, cell.conditions)
+
+    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
+        """Return where the data set was found."""
+        _check_name(dataset)
+        if dataset in INTERACTION_SETS:
+            pairs = _interactions(dataset, os.environ.get("TRUEGRAPH_DATA"))
+            return Source(pairs.fingerprint, pairs.source, pairs.notes)
+        nodes = open_dataset(dataset, conditions["component"])
+        return Source(nodes.fingerprint, nodes.source, nodes.notes)
+
+    def batch_size(self, cell: Cell) -> int:
+        """Return 1: there is one trial."""
+        return 1
+
+    def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
+        """Count."""
+        is_pairs = cell.dataset in INTERACTION_SETS
+        counts = interaction_counts(cell.dataset) if is_pairs else node_counts(cell)
+        metrics = dict.fromkeys(self.metrics) | counts
+        return [TrialResult(seed, metrics) for seed in seeds]
+
+
+def _check_name(dataset: str) -> None:
+    known = [*REGISTRY, *INTERACTION_SETS]
+    if dataset not in known:
+        raise InputError(f"no data set is called {dataset!r}.{suggestion(dataset, known)}")
+
+
+@lru_cache(maxsize=8)
+def _interactions(name: str, home: str | None) -> Interactions:
+    return load_interactions(name)
+
+
+def node_counts(cell: Cell) -> Counts:
+    """Return the counts of a graph of nodes; density is the share of the pairs with an edge."""
+    dataset = open_dataset(cell.dataset, cell.conditions["component"])
+    found = dataset.statistics()
+    counts: Counts = {name: found[name] for name in ("classes", "features", "nodes", "edges")}
+    pairs = dataset.n_nodes * (dataset.n_nodes - 1) / 2
+    counts["density"] = None if counts["edges"] is None else counts["edges"] / pairs
+    return counts
+
+
+def interaction_counts(name: str) -> Counts:
+    """Return the counts of a set of interactions after the paper's filters.
+
+    Density is the share of the pairs of a user and an item; training edges are those of the
+    paper's split, whose sizes do not depend on the draw.
+    """
+    entry = INTERACTION_SETS[name]
+    pairs = _interactions(name, os.environ.get("TRUEGRAPH_DATA"))
+    found = pairs.statistics()
+    return {
+        "user_threshold": entry.min_per_user,
+        "item_threshold": entry.min_per_item,
+        "users": found["users"],
+        "items": found["items"],
+        "edges": found["interactions"],
+        "training_edges": split_randomly(pairs, random_state=0).train.nnz,
+        "density": found["density"],
+    }

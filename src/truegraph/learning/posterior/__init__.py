@@ -1,0 +1,1 @@
+"""How certain a learned graph is: mean field, Gibbs sampling, diagnostics."""

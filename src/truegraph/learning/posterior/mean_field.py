@@ -1,0 +1,198 @@
+"""The mean-field posterior: every pair's weight a normal distribution cut off at zero.
+
+With concentration kappa the graph's posterior on the candidate pairs is::
+
+    p(w)  ~  exp(-kappa [2 theta z'w + |w|^2 - sum_i log d_i]),      w >= 0
+
+in the one-parameter form of `truegraph.learning.solve.solver`. Among independent weights, and with
+E[log d_i] taken as log E[d_i], the best approximation is::
+
+    w_e ~ N(x_e, 1 / (2 kappa)) cut off at zero
+    x_e = (l_i + l_j) / 2 - theta z_e,      l_i = 1 / E[d_i]
+
+which is the dual of the most probable graph with max(0, x) replaced by the mean of that
+distribution. The multipliers l minimise the convex sum_e log Z(x_e) / kappa - sum_i log l_i, where
+Z(x) is the integral of exp(kappa (2 x w - w^2)) over w >= 0. The same Newton method finds them, and
+for kappa to infinity they are those of the most probable graph.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.errors import ConvergenceWarning
+from truegraph.learning.posterior.truncated_normal import moments
+from truegraph.learning.solve.dual import DualPoint, Problem
+from truegraph.learning.solve.kernels import slack_of
+from truegraph.learning.solve.solver import SMALL, Newton, is_flat
+from truegraph.learning.threads import thread_limit
+
+Floats = NDArray[np.float64]
+
+_ACCURACY = 1e-6  # of l_i E[d_i] = 1
+_TOLERABLE = 1e-3
+_MAX_STEPS = 400
+_MAX_SOLVES = 30
+_EXCESS_ACCURACY = 1e-3
+_NEGLIGIBLE = 1e-12  # slopes below are left out of Newton's equations
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _evaluate(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    concentration: float,
+    degree: Any,
+    potential: Any,
+    diagonal: Any,
+    active: Any,
+    columns: Any,
+    values: Any,
+) -> None:
+    """Do what `kernels.evaluate` does, for the mean-field dual."""
+    spread = math.sqrt(0.5 / concentration)
+    for i in prange(lam.shape[0]):
+        total = 0.0
+        energy = 0.0
+        curvature = 0.0
+        at = indptr[i]
+        half = 0.5 * lam[i, 0]
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            mean, variance, log_integral = moments(
+                slack_of(lam, i, j, theta * distance[e]) / spread
+            )
+            total += spread * mean
+            energy += log_integral
+            curvature += variance
+            columns[at] = j
+            values[at] = half * lam[j, 0] * variance
+            at += variance > _NEGLIGIBLE
+        degree[i] = total
+        potential[i] = 0.5 * energy / concentration
+        diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * curvature
+        active[i] = at - indptr[i]
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _locations(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any) -> None:
+    """Fill out (entries,) with x."""
+    for i in prange(lam.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            out[e] = slack_of(lam, i, indices[e], theta * distance[e])
+
+
+class MeanFieldPoint(DualPoint):
+    """Minus the mean-field dual at one point.
+
+    Parameters
+    ----------
+    concentration : float
+        kappa.
+    """
+
+    def __init__(self, problem: Problem, theta: float, concentration: float, pairs: Floats) -> None:
+        self.concentration = concentration
+        super().__init__(problem, theta, pairs)
+
+    def _at(self, pairs: Floats) -> Self:
+        return type(self)(self.problem, self.theta, self.concentration, pairs)
+
+    def _evaluate(self) -> None:
+        nodes, c = self.lam.size, self.problem.candidates
+        self.degree, self.diagonal, potential = (np.empty(nodes) for _ in range(3))
+        self.active = np.empty(nodes, dtype=np.int64)
+        _evaluate(
+            c.indptr,
+            c.indices,
+            c.data,
+            self.theta,
+            self.pairs,
+            self.concentration,
+            self.degree,
+            potential,
+            self.diagonal,
+            self.active,
+            self.problem.columns,
+            self.problem.values,
+        )
+        self.problem.owner = self
+        self.value = float(potential.sum() - np.log(self.lam).sum())
+
+    def locations(self) -> Floats:
+        """Return x (stored candidate entries,)."""
+        c, out = self.problem.candidates, np.empty(self.problem.candidates.nnz)
+        _locations(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
+        return out
+
+
+class MeanField:
+    """Mean-field solutions on one set of candidate pairs, each begun from the one before.
+
+    Parameters
+    ----------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+        Distances of the candidate pairs, symmetric, both directions stored.
+    theta : float
+    multipliers : ndarray of shape (n_nodes,)
+        Where to begin: those of the most probable graph.
+    """
+
+    def __init__(self, candidates: csr_array, theta: float, multipliers: Floats) -> None:
+        self._problem, self._theta = Problem(candidates), theta
+        self._pairs = np.column_stack([multipliers, np.zeros(multipliers.size)])
+
+    def solve(self, concentration: float) -> MeanFieldPoint:
+        """Return the solution for a concentration kappa."""
+        with thread_limit(1 if self._problem.candidates.nnz < SMALL else None):
+            first = MeanFieldPoint(self._problem, self._theta, concentration, self._pairs)
+            point = Newton(_MAX_STEPS, None).run(first, _is_solved, may_stall=False)
+        error = float(np.abs(point.gradient).max())
+        if error > _TOLERABLE:
+            warnings.warn(
+                f"the mean field for concentration={concentration:g} stopped at a relative error "
+                f"of {error:.1e} in a degree, above {_TOLERABLE:g}; use method='gibbs', or a "
+                "smaller concentration",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        self._pairs = point.pairs
+        return point
+
+    def concentration_of(self, excess: float, least: float, first: float) -> float:
+        """Return the kappa at which the mean degrees add up to (1 + excess) times `least`.
+
+        Parameters
+        ----------
+        excess : float
+        least : float
+            Sum of the degrees of the most probable graph.
+        first : float
+            Where to begin the search.
+        """
+        at, slope, before = math.log(first), -1.0, (math.nan, math.nan)
+        for _ in range(_MAX_SOLVES):
+            reached = float(self.solve(math.exp(at)).degree.sum()) / least - 1.0
+            error = math.log(max(reached, 1e-12) / excess)
+            if abs(error) <= _EXCESS_ACCURACY:
+                break
+            if at != before[0] and math.isfinite(before[0]):
+                # The excess falls about like 1 / kappa; never believe in anything much different.
+                slope = min(max((error - before[1]) / (at - before[0]), -3.0), -0.3)
+            before = (at, error)
+            at -= error / slope
+        return math.exp(at)
+
+
+def _is_solved(point: DualPoint) -> bool:
+    return is_flat(point, _ACCURACY)

@@ -1,0 +1,1 @@
+"""From data to candidate pairs: distances, neighbours, prior knowledge."""

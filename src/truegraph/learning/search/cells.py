@@ -1,0 +1,160 @@
+"""The compiled loops of the search in cells.
+
+Queries near one another want the same cells. A group of them is searched together, cell by cell,
+so that the points of a cell are read from memory once for all queries that want it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from truegraph.learning.search.heaps import offer, sort_list
+
+_LANES = 64  # points of a tile, whose distances to a query are computed side by side
+_UNROLLED = 4  # coordinates that are added up before a sum goes back to memory
+_GROUP = 128  # queries searched together
+
+
+def padded(points: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Append zeros to points (n, d) until the number of coordinates suits the loops."""
+    missing = -points.shape[1] % _UNROLLED
+    return np.pad(points, ((0, 0), (0, missing))) if missing else points
+
+
+def cell_tiles(
+    points: NDArray[np.float32], cells: NDArray[np.integer[Any]], n_cells: int
+) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int64]]:
+    """Sort points by cell into tiles; the last tile of a cell is filled up with points at infinity.
+
+    Parameters
+    ----------
+    points : ndarray of float32, shape (n, d)
+        As `padded` returns them.
+    cells : ndarray of int, shape (n,)
+        The cell of each point, below `n_cells`.
+
+    Returns
+    -------
+    tiles : ndarray of float32, shape (n_tiles, d, lanes)
+    ids : ndarray of int32, shape (n_tiles, lanes)
+        Which points these are.
+    first_tiles : ndarray of int64, shape (n_cells + 1,)
+        The first tile of each cell.
+    """
+    sizes = np.bincount(cells, minlength=n_cells)
+    first_tiles = np.concatenate([[0], np.cumsum(-(-sizes // _LANES))])
+    order = np.argsort(cells, kind="stable")
+    place_in_cell = np.arange(len(order)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    places = _LANES * first_tiles[cells[order]] + place_in_cell
+    ids = np.full((first_tiles[-1], _LANES), -1, dtype=np.int32)
+    ids.ravel()[places] = order
+    tiles = np.full((len(ids), points.shape[1], _LANES), np.inf, dtype=np.float32)
+    tiles[places // _LANES, :, places % _LANES] = points[order]
+    return tiles, ids, first_tiles
+
+
+@njit(cache=True, nogil=True)
+def _by_cell(members: Any, wanted: Any, n_cells: int) -> Any:
+    """Return the cells that some queries want, and for each the queries that want it.
+
+    Cells come in the order of their best rank, since near points make the lists strict early.
+    """
+    place_of = np.full(n_cells, -1, np.int64)
+    cells = np.empty(members.size * wanted.shape[1], np.int64)
+    begins = np.zeros(cells.size + 2, np.int64)  # shifted by two: filling moves them down
+    count = 0
+    for rank in range(wanted.shape[1]):
+        for query in members:
+            cell = wanted[query, rank]
+            if place_of[cell] < 0:
+                place_of[cell] = count
+                cells[count] = cell
+                count += 1
+            begins[place_of[cell] + 2] += 1
+    for place in range(count):
+        begins[place + 2] += begins[place + 1]
+    asking = np.empty(cells.size, np.int64)
+    for query in members:
+        for rank in range(wanted.shape[1]):
+            place = place_of[wanted[query, rank]]
+            asking[begins[place + 1]] = query
+            begins[place + 1] += 1
+    return cells[:count], begins, asking
+
+
+@njit(cache=True, nogil=True)
+def _measure(queries: Any, q: int, tiles: Any, t: int, scores: Any) -> None:
+    """Write the squared distances of query q to the points of tile t to scores (lanes,)."""
+    # A length that the compiler does not know: it would write out a short loop lane by lane.
+    lanes = tiles.shape[2]
+    for lane in range(lanes):
+        scores[lane] = 0.0
+    for d in range(0, queries.shape[1], _UNROLLED):
+        q0, q1, q2, q3 = queries[q, d], queries[q, d + 1], queries[q, d + 2], queries[q, d + 3]
+        for lane in range(lanes):
+            x0, x1 = q0 - tiles[t, d, lane], q1 - tiles[t, d + 1, lane]
+            x2, x3 = q2 - tiles[t, d + 2, lane], q3 - tiles[t, d + 3, lane]
+            scores[lane] += (x0 * x0 + x1 * x1) + (x2 * x2 + x3 * x3)
+
+
+@njit(cache=True, nogil=True)
+def _offer_near(scores: Any, ids: Any, own: int, nearest: Any, found: Any) -> None:
+    """Offer the points of a tile that are near enough to the list of a query."""
+    for lane in range(scores.size):
+        node, worst = ids[lane], nearest[0]
+        is_nearer = scores[lane] < worst or (scores[lane] == worst and node < found[0])
+        if is_nearer and node >= 0 and node != own:
+            offer(nearest, found, scores[lane], node)
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def search_cells(
+    queries: Any,
+    own: Any,
+    order: Any,
+    wanted: Any,
+    tiles: Any,
+    ids: Any,
+    first_tiles: Any,
+    nearest: Any,
+    found: Any,
+) -> None:
+    """Fill the lists of every query from the cells that it wants.
+
+    Parameters
+    ----------
+    queries : ndarray of float32, shape (n, d)
+        As `padded` returns them.
+    own : ndarray of int64, shape (n,)
+        The point that is the query itself and is left out, or -1.
+    order : ndarray of int64, shape (n,)
+        The queries, those near one another in a row.
+    wanted : ndarray of int, shape (n, width)
+        Cells, nearest first.
+    tiles, ids, first_tiles : as of `cell_tiles`
+    nearest : ndarray of float32, shape (n, k)
+        Given as infinity, returned as squared distances, nearest first.
+    found : ndarray of int32, shape (n, k)
+        Given as a number beyond all ids, returned as ids; it stays where there were too few.
+    """
+    n_cells = first_tiles.size - 1
+    for group in prange((order.size + _GROUP - 1) // _GROUP):
+        members = order[group * _GROUP : (group + 1) * _GROUP]
+        cells, begins, asking = _by_cell(members, wanted, n_cells)
+        scores = np.empty(_LANES, np.float32)
+        for place in range(cells.size):
+            for t in range(first_tiles[cells[place]], first_tiles[cells[place] + 1]):
+                for a in range(begins[place], begins[place + 1]):
+                    q = asking[a]
+                    _measure(queries, q, tiles, t, scores)
+                    worst, near = nearest[q, 0], 0
+                    for lane in range(scores.size):  # seldom any: counted without a branch
+                        near += scores[lane] <= worst
+                    if near > 0:
+                        _offer_near(scores, ids[t], own[q], nearest[q], found[q])
+        for q in members:
+            sort_list(nearest[q], found[q])

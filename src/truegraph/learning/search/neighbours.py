@@ -1,0 +1,213 @@
+"""All nearest neighbours in squared Euclidean distance: exact in blocks, or approximately.
+
+The exact searches are ours: float64, duplicates at distance zero, ties broken by the smaller index,
+memory linear in the points, and the same bits for any number of threads. Between dense points the
+differences are squared, so nothing cancels; between sparse points norms and products are summed,
+which ranks as well as float64 can as long as the points have no large common part.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.learning.search.approximate import (
+    ApproximateSearch,
+    Indices,
+    approximate_search,
+    tune,
+)
+from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.learning.search.points import Points
+from truegraph.progress import Progress
+
+_QUERY_BLOCK = 32
+_TILE = 256
+_RECALL_SAMPLE = 256
+_compiled = njit(parallel=True, cache=True, nogil=True)
+
+
+@_compiled
+def _search_dense(queries: Any, own: Any, tiles: Any, count: int, distances: Any, ids: Any) -> None:
+    """Fill (distances, ids) of shape (queries, k); tiles is (n_tiles, dimension, _TILE)."""
+    n_queries, dimension = queries.shape
+    n_tiles = tiles.shape[0]
+    for block in prange((n_queries + _QUERY_BLOCK - 1) // _QUERY_BLOCK):
+        scores = np.empty(_TILE)
+        for tile in range(n_tiles):
+            first = tile * _TILE
+            size = min(_TILE, count - first)
+            for q in range(block * _QUERY_BLOCK, min(n_queries, (block + 1) * _QUERY_BLOCK)):
+                scores[:] = 0.0
+                for d in range(dimension):
+                    value = queries[q, d]
+                    for b in range(_TILE):
+                        difference = value - tiles[tile, d, b]
+                        scores[b] += difference * difference
+                worst = distances[q, 0]
+                for b in range(size):
+                    if scores[b] < worst and first + b != own[q]:
+                        offer(distances[q], ids[q], scores[b], first + b)
+                        worst = distances[q, 0]
+        for q in range(block * _QUERY_BLOCK, min(n_queries, (block + 1) * _QUERY_BLOCK)):
+            sort_list(distances[q], ids[q])
+
+
+@_compiled
+def _search_sparse(
+    indptr: Any,
+    indices: Any,
+    data: Any,
+    own: Any,
+    column_start: Any,
+    column_rows: Any,
+    column_data: Any,
+    query_norms: Any,
+    base_norms: Any,
+    distances: Any,
+    ids: Any,
+) -> None:
+    """Fill (distances, ids) of shape (queries, k) through an inverted index of the base."""
+    n_queries, count = own.size, base_norms.size
+    for block in prange((n_queries + _QUERY_BLOCK - 1) // _QUERY_BLOCK):
+        products = np.empty(count)
+        for q in range(block * _QUERY_BLOCK, min(n_queries, (block + 1) * _QUERY_BLOCK)):
+            products[:] = 0.0
+            for e in range(indptr[q], indptr[q + 1]):
+                for f in range(column_start[indices[e]], column_start[indices[e] + 1]):
+                    products[column_rows[f]] += data[e] * column_data[f]
+            worst = distances[q, 0]
+            for b in range(count):
+                distance = max(0.0, query_norms[q] + base_norms[b] - 2.0 * products[b])
+                if distance < worst and b != own[q]:
+                    offer(distances[q], ids[q], distance, b)
+                    worst = distances[q, 0]
+            sort_list(distances[q], ids[q])
+
+
+class ExactSearch:
+    """Exact nearest neighbours among base points.
+
+    Parameters
+    ----------
+    base : ndarray or csr_array of shape (n_base, dimension)
+        Of float64; sparse rows have ascending indices.
+    """
+
+    name = "exact"
+
+    def __init__(self, base: Points) -> None:
+        self.count = int(base.shape[0])
+        if isinstance(base, csr_array):
+            self._columns = base.tocsc()
+            self._norms = _squared_norms(base)
+        else:
+            self._tiles = _tiles(base)
+
+    def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
+        """Return the ids of the k nearest base points, nearest first.
+
+        Parameters
+        ----------
+        queries : ndarray or csr_array of shape (n_queries, dimension)
+            In the form of the base.
+        own : ndarray of shape (n_queries,)
+            The base point that is the query itself and is left out, or -1.
+
+        Returns
+        -------
+        ids : ndarray of int32 and shape (n_queries, k)
+        """
+        rows = int(queries.shape[0])
+        distances = np.full((rows, k), np.inf)
+        # Placeholders stand behind every point, so that equal distances prefer real ids.
+        ids = np.full((rows, k), self.count, dtype=np.int32)
+        own = np.asarray(own, dtype=np.int64)
+        if isinstance(queries, csr_array):
+            _search_sparse(
+                queries.indptr,
+                queries.indices,
+                queries.data,
+                own,
+                self._columns.indptr,
+                self._columns.indices,
+                self._columns.data,
+                _squared_norms(queries),
+                self._norms,
+                distances,
+                ids,
+            )
+        else:
+            dense = np.ascontiguousarray(queries, dtype=np.float64)
+            _search_dense(dense, own, self._tiles, self.count, distances, ids)
+        return ids
+
+
+def _squared_norms(points: csr_array) -> NDArray[np.float64]:
+    """Row norms summed in the order of the sparse products, so that |x - x|^2 is exactly 0."""
+    out = np.zeros(points.shape[0])
+    np.add.at(out, np.repeat(np.arange(points.shape[0]), np.diff(points.indptr)), points.data**2)
+    return out
+
+
+def _tiles(base: NDArray[Any]) -> NDArray[np.float64]:
+    """Copy points (n, d) into (n_tiles, d, _TILE), the layout that vectorises over points."""
+    count, dimension = base.shape
+    tiles = np.zeros(((count + _TILE - 1) // _TILE, dimension, _TILE))
+    for tile in range(tiles.shape[0]):
+        rows = base[tile * _TILE : (tile + 1) * _TILE]
+        tiles[tile, :, : rows.shape[0]] = rows.T
+    return tiles
+
+
+def all_neighbours(
+    queries: Points,
+    base: Points,
+    k: int,
+    *,
+    engine: str,
+    same: bool,
+    random_state: np.random.Generator,
+    progress: Progress,
+) -> tuple[Indices, float]:
+    """Return each query's k nearest base points (n_queries, k), and the measured recall.
+
+    Parameters
+    ----------
+    engine : {"exact", "ivf", "hnsw"}
+    same : bool
+        Whether query i is base point i, which is then left out of its own list.
+    """
+    rows = int(queries.shape[0])
+    own = np.arange(rows) if same else np.full(rows, -1)
+    exact = ExactSearch(base)
+    if engine == "exact":
+        return _in_blocks(exact, queries, own, k, progress), 1.0
+    sample = np.sort(random_state.choice(rows, size=min(rows, _RECALL_SAMPLE), replace=False))
+    truth = exact.query(queries[sample], own[sample], k)
+    del exact
+    search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
+    recall = tune(search, queries[sample], own[sample], truth)
+    return _in_blocks(search, queries, own, k, progress), recall
+
+
+def _in_blocks(
+    search: ExactSearch | ApproximateSearch,
+    queries: Points,
+    own: NDArray[np.integer[Any]],
+    k: int,
+    progress: Progress,
+) -> Indices:
+    """Query in blocks so that progress shows and Ctrl-C is heard."""
+    rows = int(queries.shape[0])
+    out = np.empty((rows, k), dtype=np.int32)
+    block = max(1024, rows // 64)
+    for first in range(0, rows, block):
+        part = slice(first, min(rows, first + block))
+        out[part] = search.query(queries[part], own[part], k)
+        progress.update(part.stop, rows)
+    return out

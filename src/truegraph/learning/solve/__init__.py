@@ -1,0 +1,1 @@
+"""From candidate pairs to the most probable graph: solvers, and theta for a wanted degree."""

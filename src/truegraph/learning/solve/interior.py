@@ -1,0 +1,303 @@
+"""Stiff problems by an interior point method: weights and slacks as unknowns of their own.
+
+The optimum is where, for every pair e = (i, j) and every node i::
+
+    w_e s_e = 0,    w, s >= 0,    s_e = w_e + theta z_e - (lam_i + lam_j) / 2,    lam_i d_i = 1
+
+Newton's method on the dual takes w for a function of lam, max(0, .), so its kinks shorten every
+step where nodes far from all others must follow their neighbours' multipliers to many digits. Here
+w and s are positive unknowns, w_e s_e = m is linearised, and m goes to zero: Mehrotra's predictor
+and corrector take some tens of steps, however stiff the problem is. Both solve with one matrix, the
+Hessian of the dual with w / (w + s) in place of the derivative of max(0, .).
+
+Every loop runs over rows in parallel, as those of `truegraph.learning.solve.kernels` do; a pair is
+stored in both directions, with the same bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+from truegraph.learning.solve import kernels
+from truegraph.learning.solve.dual import DualPoint, Problem, moved_multipliers
+from truegraph.learning.solve.incomplete_cholesky import Factored
+from truegraph.learning.solve.kernels import slack_of
+
+Floats = NDArray[np.float64]
+
+_compiled = njit(parallel=True, cache=True, nogil=True)
+_FIRST_PRODUCT = 0.1  # of w and s; weights are of the order of 1
+_TO_THE_WALL = 0.995  # share of the longest step that keeps everything positive
+
+
+class Interior:
+    """A point inside: multipliers, weights and slacks, all positive.
+
+    It begins where every node would be alone: a solution of a neighbouring problem is no better
+    start, for its pairs are either zero or have no slack.
+
+    Attributes
+    ----------
+    gap : float
+        The duality gap that weights and slacks leave: the sum of 2 w s over the pairs.
+    imbalance : float
+        The largest of |lam d - 1| over the nodes, for the weights inside.
+    """
+
+    def __init__(self, problem: Problem, theta: float) -> None:
+        self.problem, self.theta = problem, theta
+        candidates = problem.candidates
+        nodes = candidates.shape[0]
+        self._multipliers = np.zeros((nodes, 2))
+        kernels.isolated_start(candidates.indptr, candidates.data, theta, self._multipliers)
+        self._weights, self._slacks, self._second = (np.zeros(candidates.nnz) for _ in range(3))
+        self._degree, self._products = np.empty(nodes), np.empty(nodes)
+        _centre(*self._pairs(), _FIRST_PRODUCT, self._weights, self._slacks)
+        self._measure()
+
+    def sharp(self) -> DualPoint:
+        """Return the point of the dual with these multipliers."""
+        return DualPoint(self.problem, self.theta, self._multipliers)
+
+    def step(self, accuracy: float) -> int:
+        """Take one step, solving its systems to the accuracy; return the CG steps it took."""
+        multipliers = self._multipliers[:, 0]
+        factored, right = self._factored(), np.empty(multipliers.size)
+        self._second[:] = 0.0
+        self._fill_right_side(0.0, right)
+        predictor, inner = factored.solve(right, accuracy)
+        gap, gained = self._predict(predictor)
+        # The closer the prediction came, the less the corrector goes back to the middle.
+        target = (gap / self.gap) ** 3 * self.gap / self._weights.size
+        self._fill_right_side(target, right)
+        right -= multipliers * predictor * gained
+        change, more = factored.solve(right, accuracy)
+        length = min(1.0, _TO_THE_WALL * self._longest(target, change))
+        inside = (self._weights, self._slacks, self._second)
+        _move(*self._pairs(), target, *inside, change, length)
+        self._multipliers = moved_multipliers(self._multipliers, length * change)
+        self._measure()
+        return inner + more
+
+    def _pairs(self) -> tuple[Any, Any, Any, float, Any]:
+        c = self.problem.candidates
+        return c.indptr, c.indices, c.data, self.theta, self._multipliers
+
+    def _measure(self) -> None:
+        indptr = self.problem.candidates.indptr
+        _sums(indptr, self._weights, self._slacks, self._degree, self._products)
+        self.gap = float(self._products.sum())  # both directions of a pair are stored
+        self.imbalance = float(np.abs(self._multipliers[:, 0] * self._degree - 1.0).max())
+
+    def _factored(self) -> Factored:
+        """Return the matrix for relative changes of the multipliers, factored."""
+        candidates, values = self.problem.candidates, self.problem.values
+        diagonal = np.empty(candidates.shape[0])
+        _fill_matrix(*self._pairs(), self._weights, self._slacks, self._degree, values, diagonal)
+        self.problem.owner = None  # the Hessian of a point of the dual was there
+        order = np.argsort(-self._multipliers[:, 0], kind="stable")
+        lengths = np.diff(candidates.indptr)
+        return Factored(candidates.indptr, lengths, candidates.indices, values, diagonal, order)
+
+    def _fill_right_side(self, target: float, right: Floats) -> None:
+        inside = (self._weights, self._slacks, self._second)
+        _fill_right_side(*self._pairs(), target, *inside, self._degree, right)
+
+    def _longest(self, target: float, change: Floats) -> float:
+        """Return the longest step that keeps weights, slacks and multipliers positive."""
+        found = np.empty(change.size)
+        inside = (self._weights, self._slacks, self._second)
+        _fill_longest(*self._pairs(), target, *inside, change, found)
+        return float(found.min())
+
+    def _predict(self, predictor: Floats) -> tuple[float, Floats]:
+        """Return the gap after the predictor's step, and how that changes the degrees.
+
+        What the linear model leaves out, the product of the changes, is kept for the corrector.
+        """
+        length = min(1.0, self._longest(0.0, predictor))
+        gained, products = np.empty(predictor.size), np.empty(predictor.size)
+        inside = (self._weights, self._slacks, self._second)
+        _predict(*self._pairs(), *inside, predictor, length, gained, products)
+        return float(products.sum()), gained
+
+
+@_compiled
+def _centre(
+    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, product: float, w: Any, s: Any
+) -> None:
+    """Fill w and s (entries,) with the values that lam and w s = product have."""
+    for i in prange(lam.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            half = 0.5 * slack_of(lam, i, indices[e], theta * distance[e])
+            root = np.sqrt(half * half + product)
+            # The larger root first, the other from their product: no cancellation.
+            larger = abs(half) + root
+            w[e] = larger if half >= 0.0 else product / larger
+            s[e] = product / w[e]
+
+
+@_compiled
+def _sums(indptr: Any, w: Any, s: Any, degree: Any, products: Any) -> None:
+    """Fill degree and products (N,) with the sums of w and of w s at each node."""
+    for i in prange(degree.size):
+        total = 0.0
+        product = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            total += w[e]
+            product += w[e] * s[e]
+        degree[i] = total
+        products[i] = product
+
+
+@_compiled
+def _fill_matrix(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    w: Any,
+    s: Any,
+    degree: Any,
+    values: Any,
+    diagonal: Any,
+) -> None:
+    """Fill values (entries,) and diagonal (N,): diag(lam d) + 1/2 Lam S diag(w/(w+s)) S' Lam."""
+    for i in prange(lam.shape[0]):
+        curvature = 0.0
+        half = 0.5 * lam[i, 0]
+        for e in range(indptr[i], indptr[i + 1]):
+            share = w[e] / (w[e] + s[e])
+            curvature += share
+            values[e] = half * lam[indices[e], 0] * share
+        diagonal[i] = lam[i, 0] * degree[i] + half * lam[i, 0] * curvature
+
+
+@njit(cache=True, nogil=True, inline="always")
+def _changes(
+    slack: float, pull: float, target: float, w: float, s: float, second: float
+) -> tuple[float, float]:
+    """Return how w and s change when the slack of lam is to change by pull.
+
+    Both follow from w s = target, linearised, and s = w - slack; `second` is what a prediction
+    says that the linear model leaves out.
+    """
+    up = (target - second + w * (slack - w + pull)) / (w + s)
+    # Each equation gives the change of s; the one that rounds on the scale of s is taken.
+    if w > s:
+        return up, (target - second - s * (w + up)) / w
+    return up, up - pull - (s - w + slack)
+
+
+@_compiled
+def _fill_right_side(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    target: float,
+    w: Any,
+    s: Any,
+    second: Any,
+    degree: Any,
+    right: Any,
+) -> None:
+    """Fill right (N,) with 1 - lam d for the degrees to which the pairs go if lam stays."""
+    for i in prange(lam.shape[0]):
+        total = degree[i]
+        for e in range(indptr[i], indptr[i + 1]):
+            slack = slack_of(lam, i, indices[e], theta * distance[e])
+            total += _changes(slack, 0.0, target, w[e], s[e], second[e])[0]
+        right[i] = 1.0 - lam[i, 0] * total
+
+
+@_compiled
+def _fill_longest(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    target: float,
+    w: Any,
+    s: Any,
+    second: Any,
+    change: Any,
+    longest: Any,
+) -> None:
+    """Fill longest (N,) with the step at which lam of a node, or w or s of a pair, is zero."""
+    for i in prange(lam.shape[0]):
+        shrinking = max(1e-300, -change[i])
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            slack = slack_of(lam, i, j, theta * distance[e])
+            pull = 0.5 * (lam[i, 0] * change[i] + lam[j, 0] * change[j])
+            up, down = _changes(slack, pull, target, w[e], s[e], second[e])
+            shrinking = max(shrinking, -up / w[e], -down / s[e])
+        longest[i] = 1.0 / shrinking
+
+
+@_compiled
+def _predict(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    w: Any,
+    s: Any,
+    second: Any,
+    change: Any,
+    length: float,
+    gained: Any,
+    products: Any,
+) -> None:
+    """Fill second (entries,) with the products of the changes of w and s in a step to w s = 0.
+
+    gained (N,) becomes the change of the degrees, products (N,) the sums of w s after `length` of
+    that step.
+    """
+    for i in prange(lam.shape[0]):
+        gain = 0.0
+        product = 0.0
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            slack = slack_of(lam, i, j, theta * distance[e])
+            pull = 0.5 * (lam[i, 0] * change[i] + lam[j, 0] * change[j])
+            up, down = _changes(slack, pull, 0.0, w[e], s[e], 0.0)
+            gain += up
+            product += (w[e] + length * up) * (s[e] + length * down)
+            second[e] = up * down
+        gained[i] = gain
+        products[i] = product
+
+
+@_compiled
+def _move(
+    indptr: Any,
+    indices: Any,
+    distance: Any,
+    theta: float,
+    lam: Any,
+    target: float,
+    w: Any,
+    s: Any,
+    second: Any,
+    change: Any,
+    length: float,
+) -> None:
+    """Take w and s along by `length` of the step."""
+    for i in prange(lam.shape[0]):
+        for e in range(indptr[i], indptr[i + 1]):
+            j = indices[e]
+            slack = slack_of(lam, i, j, theta * distance[e])
+            pull = 0.5 * (lam[i, 0] * change[i] + lam[j, 0] * change[j])
+            up, down = _changes(slack, pull, target, w[e], s[e], second[e])
+            w[e] += length * up
+            s[e] += length * down

@@ -1,0 +1,1 @@
+"""The graph auto-encoders, their losses, and embeddings of nodes."""

@@ -1,0 +1,1 @@
+"""The block model behind the parametric Bayesian GCN."""

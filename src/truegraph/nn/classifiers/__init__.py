@@ -1,0 +1,1 @@
+"""The node classifiers, one file each; ``registry`` has them by name."""

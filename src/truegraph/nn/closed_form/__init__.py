@@ -1,0 +1,1 @@
+"""Recommenders without gradient descent."""

@@ -1,0 +1,1 @@
+"""The recommenders trained on triples; ``registry`` has them by name."""

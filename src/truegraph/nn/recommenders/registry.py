@@ -1,0 +1,59 @@
+"""Every recommender by its name, and its settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from truegraph.errors import InputError
+from truegraph.nn.closed_form.reference_recommenders import (
+    REFERENCE_RECOMMENDERS,
+    ReferenceRecommender,
+)
+from truegraph.nn.recommenders.base import RankingModel
+from truegraph.nn.recommenders.lightgcn import LightGCN
+from truegraph.nn.recommenders.matrix_factorisation import MatrixFactorisation
+from truegraph.nn.recommenders.mgccf import MGCCF
+from truegraph.nn.recommenders.ngcf import NGCF
+
+RANKING_MODELS: dict[str, type[RankingModel]] = {
+    model.name: model for model in (NGCF, MGCCF, LightGCN, MatrixFactorisation)
+}
+
+
+def find_recommender(name: str) -> type[RankingModel] | type[ReferenceRecommender]:
+    """Return the recommender of that name."""
+    if name in RANKING_MODELS:
+        return RANKING_MODELS[name]
+    if name in REFERENCE_RECOMMENDERS:
+        return REFERENCE_RECOMMENDERS[name]
+    known = ", ".join([*RANKING_MODELS, *REFERENCE_RECOMMENDERS])
+    raise InputError(f"model={name!r} must be one of {known}.")
+
+
+def recommender_settings(name: str, options: Any = None) -> Any:
+    """Return the settings of a recommender.
+
+    Parameters
+    ----------
+    name : str
+    options : mapping, the recommender's own settings, or None
+        What differs from the defaults.
+    """
+    kind = find_recommender(name).settings_type
+    if options is None:
+        return kind()
+    if isinstance(options, kind):
+        return options
+    if not isinstance(options, Mapping):
+        raise InputError(
+            f"options of {name} must be a mapping or {kind.__name__}, got {type(options).__name__}."
+        )
+    known = [field.name for field in fields(kind)]
+    for option in options:
+        if option not in known:
+            raise InputError(
+                f"{name} has no option {option!r}. It has: {', '.join(known) or 'none'}."
+            )
+    return kind(**options)

@@ -1,0 +1,1 @@
+"""Training many trials of a classifier at once, and what is kept of it."""

@@ -1,0 +1,196 @@
+"""What a classifier is given, completed where the user has no features or no graph.
+
+Without a graph the observed graph is the nearest-neighbour graph of the features; without
+features every node is its own feature, or on large graphs its degree is. What was put in place of
+what is said in the notes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, eye_array, issparse, vstack
+
+from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
+from truegraph.errors import InputError
+from truegraph.learning.search.candidates import choose_engine
+from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
+from truegraph.learning.search.neighbours import all_neighbours
+from truegraph.nn.graph_operators import normalise_features
+from truegraph.progress import Progress
+
+NEIGHBOURS = 10
+LARGEST_IDENTITY = 20_000  # nodes up to which each is its own feature
+
+
+@dataclass(frozen=True, eq=False)
+class NodeInputs:
+    """Features and observed graph of N nodes.
+
+    Attributes
+    ----------
+    raw : csr_array of float64, shape (N, F)
+        Features as they were given, for the embedding.
+    features : csr_array of float32, shape (N, F)
+        The same with normalised rows, for the classifiers.
+    graph : csr_array of float64, shape (N, N)
+    features_from : {"given", "identity", "degree"}
+    graph_from : {"given", "neighbours"}
+    normalised_by : {"sum", "length"}
+    notes : tuple of str
+        What was chosen for the user.
+    """
+
+    raw: csr_array
+    features: csr_array
+    graph: csr_array
+    features_from: str
+    graph_from: str
+    normalised_by: str
+    notes: tuple[str, ...]
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes N."""
+        return int(self.graph.shape[0])
+
+
+def complete_inputs(features: Any, graph: Any, n_nodes: int) -> NodeInputs:
+    """Check features and graph, and put something in place of what is missing.
+
+    Parameters
+    ----------
+    features : array-like or sparse matrix of shape (N, F), or None
+    graph : anything that `truegraph.data.as_adjacency` understands, or None
+    n_nodes : int
+        Number N of nodes that both must have.
+    """
+    if features is None and graph is None:
+        raise InputError("neither features nor a graph are given. Give at least one of them.")
+    notes = []
+    rows = None if features is None else check_features(features, n_nodes)
+    links = None if graph is None else as_adjacency(graph, n_nodes)
+    if rows is None:
+        assert links is not None
+        features_from = "identity" if n_nodes <= LARGEST_IDENTITY else "degree"
+        raw = eye_array(n_nodes, format="csr") if features_from == "identity" else degrees(links)
+        notes.append(f"no features given: {features_from} features are used")
+    else:
+        features_from, raw = "given", rows
+    if links is None:
+        links, metric = neighbour_graph(raw)
+        notes.append(
+            f"no graph given: the graph of the {min(NEIGHBOURS, n_nodes - 1)} nearest neighbours "
+            f"by {metric} distance of the features is used"
+        )
+    normalised_by = "sum" if raw.nnz == 0 or raw.data.min() >= 0.0 else "length"
+    if normalised_by == "length":
+        notes.append("features have negative values: rows are divided by length, not by sum")
+    return NodeInputs(
+        csr_array(raw),
+        normalise_features(raw, by=normalised_by),
+        links,
+        features_from,
+        "given" if graph is not None else "neighbours",
+        normalised_by,
+        tuple(notes),
+    )
+
+
+def check_features(features: Any, n_nodes: int, name: str = "features") -> csr_array:
+    """Return features as a CSR matrix (N, F) of float64 after checking them."""
+    try:
+        table: Any = features if issparse(features) else np.asarray(features, dtype=np.float64)
+        rows: Any = csr_array(table, dtype=np.float64) if table.ndim == 2 else None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a table of numbers (N, F): {error}") from error
+    if rows is None or rows.shape[0] != n_nodes or rows.shape[1] == 0:
+        raise InputError(
+            f"{name} has shape {table.shape}, but there are {n_nodes} nodes. Give one row of at "
+            "least one feature per node."
+        )
+    bad = ~np.isfinite(rows.data)
+    if bad.any():
+        row = int(np.searchsorted(rows.indptr, bad.argmax(), side="right") - 1)
+        raise InputError(
+            f"{name} holds NaN or infinite values, first in row {row}. Fill or drop them first."
+        )
+    return csr_array(rows)
+
+
+def degrees(graph: csr_array) -> csr_array:
+    """Return log(1 + weighted degree) of every node beside a constant, shape (N, 2).
+
+    The constant keeps the degree visible after rows are normalised.
+    """
+    degree = np.log1p(np.asarray(graph.sum(axis=1)).ravel())
+    return csr_array(np.column_stack([degree, np.ones_like(degree)]))
+
+
+def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array, str]:
+    """Link every node with its k nearest others, in either direction.
+
+    Features that are mostly zero (words, for instance) are compared by cosine distance, others by
+    Euclidean distance.
+
+    Returns
+    -------
+    graph : csr_array of float64, shape (N, N)
+        0/1, symmetric.
+    metric : {"cosine", "Euclidean"}
+    """
+    nodes = features.shape[0]
+    if nodes < 2:
+        raise InputError(f"{nodes} node has no neighbours. Give at least two nodes, or a graph.")
+    by_angle = _mostly_zero(features)
+    graph = distance_graph(_distance(features, by_angle), k)
+    return graph, "cosine" if by_angle else "Euclidean"
+
+
+def distance_graph(distance: Distance, k: int) -> csr_array:
+    """Link every node with its k nearest others by a distance, in either direction: 0/1 (N, N)."""
+    nodes = distance.n_nodes
+    found, _ = all_neighbours(
+        distance.queries,
+        distance.base,
+        min(k, nodes - 1),
+        engine=choose_engine("auto", nodes),
+        same=True,
+        random_state=np.random.default_rng(0),
+        progress=Progress(),
+    )
+    sources = np.repeat(np.arange(nodes), found.shape[1])
+    return adjacency_from_edges(sources, found.ravel(), None, nodes)
+
+
+def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> NDArray[np.int64]:
+    """Return the pairs (new node, one of its k nearest fitted nodes), shape (pairs, 2).
+
+    New nodes are numbered after the fitted ones.
+    """
+    fitted = features.shape[0]
+    everyone = csr_array(vstack([features, new], format="csr"))
+    distance = _distance(everyone, _mostly_zero(features))
+    found, _ = all_neighbours(
+        distance.queries[fitted:],
+        distance.base[:fitted],
+        min(k, fitted),
+        engine="exact",
+        same=False,
+        random_state=np.random.default_rng(0),
+        progress=Progress(),
+    )
+    sources = fitted + np.repeat(np.arange(new.shape[0]), found.shape[1])
+    return np.column_stack([sources, found.ravel()]).astype(np.int64)
+
+
+def _mostly_zero(features: csr_array) -> bool:
+    return bool(2 * features.nnz < features.shape[0] * features.shape[1])
+
+
+def _distance(features: csr_array, by_angle: bool) -> CosineDistance | EmbeddingDistance:
+    # An array is searched faster and more exactly than a sparse matrix without zeros.
+    return CosineDistance(features) if by_angle else EmbeddingDistance(features.toarray())

@@ -1,0 +1,138 @@
+"""From a user's labels, of any kind and with gaps, to class numbers and a split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.data.nodes.containers import UNLABELLED, NodeSplit
+from truegraph.errors import InputError
+
+_VALIDATION_SHARE = 0.2
+_NO_NODES = np.empty(0, dtype=np.int64)
+
+
+def encode_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Give numbers to the classes, in sorted order.
+
+    Parameters
+    ----------
+    y : array-like of shape (N,)
+        Labels of any one sortable kind; -1, None and NaN mean unlabelled.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (N,)
+        Class numbers, -1 where unlabelled.
+    classes : ndarray of shape (C,)
+    """
+    values = _as_objects(y)
+    known = np.array([not _is_missing(value) for value in values], dtype=bool)
+    if not known.any():
+        raise InputError(
+            "y has no labels at all: every entry is -1, None or NaN. Label at least one node of "
+            "each of two classes."
+        )
+    try:
+        classes, numbers = np.unique(np.array(values[known].tolist()), return_inverse=True)
+        kinds = {isinstance(value, str) for value in values[known]}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y has labels that cannot be sorted: {error}. Use one kind.") from error
+    if len(kinds) > 1:
+        raise InputError("y mixes strings with other labels. Use one kind.")
+    if len(classes) < 2:
+        raise InputError(
+            f"y has only one class, {classes[0]}. Label at least one node of another class."
+        )
+    labels = np.full(len(values), UNLABELLED, dtype=np.int64)
+    labels[known] = numbers
+    return labels, classes
+
+
+def _as_objects(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise InputError("y is None. Give one label per node, -1 where unknown.")
+    # A list of strings and None, or NaN, must not become strings altogether.
+    values = np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    if values.ndim != 1:
+        raise InputError(f"y has shape {values.shape}. Give one label per node, shape (N,).")
+    return values.astype(object)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":  # of pandas, which need not be there
+        return True
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return True
+    return not isinstance(value, str | bool) and value == UNLABELLED
+
+
+def training_split(
+    labels: NDArray[np.int64], validation: Any, is_needed: bool, seed: int
+) -> tuple[NodeSplit, str | None]:
+    """Share the labelled nodes out between training and validation.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (N,)
+    validation : array-like of int, or None
+        Validation nodes as given by the user; these are never trained on.
+    is_needed : bool
+        Whether validation nodes must be found if none are given.
+    seed : int
+
+    Returns
+    -------
+    split : NodeSplit
+    note : str or None
+        What was drawn.
+    """
+    labelled = np.flatnonzero(labels != UNLABELLED)
+    if validation is not None:
+        chosen = _checked_validation(validation, labels)
+        return NodeSplit(np.setdiff1d(labelled, chosen), chosen, _NO_NODES), None
+    if not is_needed:
+        return NodeSplit(labelled, _NO_NODES, _NO_NODES), None
+    rng = np.random.default_rng(seed)
+    classes = np.unique(labels[labelled])
+    drawn = np.concatenate([_drawn(np.flatnonzero(labels == label), rng) for label in classes])
+    if drawn.size == 0:
+        note = "too few labels for validation nodes: training stops on the training nodes"
+        return NodeSplit(labelled, labelled, _NO_NODES), note
+    note = f"{drawn.size} of {labelled.size} labelled nodes were drawn for validation"
+    return NodeSplit(np.setdiff1d(labelled, drawn), drawn, _NO_NODES), note
+
+
+def _drawn(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a fifth of a class, at least one of two nodes, but never its only one."""
+    count = max(1, round(_VALIDATION_SHARE * members.size)) if members.size > 1 else 0
+    return np.sort(rng.choice(members, count, replace=False))
+
+
+def _checked_validation(validation: Any, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    chosen = check_nodes(validation, len(labels), "validation")
+    unknown = chosen[labels[chosen] == UNLABELLED]
+    if unknown.size or not chosen.size:
+        what = f"names node {unknown[0]}, which has no label" if unknown.size else "is empty"
+        raise InputError(f"validation {what}. Give labelled nodes, or None.")
+    if np.isin(np.flatnonzero(labels != UNLABELLED), chosen).all():
+        raise InputError("validation holds every labelled node. Leave some for training.")
+    return np.unique(chosen)
+
+
+def check_nodes(nodes: Iterable[int], n_nodes: int, name: str) -> NDArray[np.int64]:
+    """Return node numbers as an array after checking their range."""
+    chosen = np.atleast_1d(np.asarray(nodes))
+    if chosen.size == 0:
+        return _NO_NODES
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise InputError(
+            f"{name} has shape {chosen.shape} and type {chosen.dtype}. Give a list of node numbers."
+        )
+    if chosen.min() < 0 or chosen.max() >= n_nodes:
+        outside = chosen.min() if chosen.min() < 0 else chosen.max()
+        raise InputError(f"{name} names node {outside}. Nodes are numbered 0 to {n_nodes - 1}.")
+    return chosen.astype(np.int64)

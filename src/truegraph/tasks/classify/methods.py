@@ -1,0 +1,267 @@
+"""What a method of node classification is, and the methods that need no learned graph.
+
+A method trains many trials at once: `Network` any of the classifiers of `truegraph.nn`, on the
+observed graph or on one put in its place, and `LabelPropagation` nothing at all.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, fields, replace
+from difflib import get_close_matches
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.storage import PathLike
+from truegraph.errors import InputError
+from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.nn.classifiers.diffusion import diffusion_graph
+from truegraph.nn.classifiers.label_propagation import propagate_labels
+from truegraph.nn.classifiers.registry import find_classifier
+from truegraph.nn.training.base import Settings
+from truegraph.nn.training.training import train_classifier
+from truegraph.progress import Progress
+from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
+from truegraph.tasks.classify.problem import Problem
+from truegraph.tasks.classify.recipes.ensemble import Ensemble
+from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
+
+_TRIALS_AT_ONCE = 64
+
+
+@dataclass(eq=False)
+class Run:
+    """How to run, and the diary of the run.
+
+    Attributes
+    ----------
+    device : str
+    cache : path-like or None
+        Folder of embeddings computed before.
+    progress : Progress
+    keep_graphs, keep_weights : bool
+        Whether outcomes carry the learned graphs and the trained weights.
+    seconds : dict of str to float
+        Seconds spent per stage.
+    notes : list of str
+        What was chosen for the user.
+    """
+
+    device: str = "cpu"
+    cache: PathLike | None = None
+    progress: Progress = field(default_factory=Progress)
+    keep_graphs: bool = False
+    keep_weights: bool = False
+    seconds: dict[str, float] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @contextmanager
+    def stage(self, name: str) -> Iterator[None]:
+        """Announce a stage and time it."""
+        self.progress.stage(name)
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - began
+            self.seconds[name] = self.seconds.get(name, 0.0) + spent
+
+    def note(self, text: str) -> None:
+        """Write down a choice, once."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a method found in T trials.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float32, shape (T, N, C)
+    expected_entropy : ndarray of float32, shape (T, N), or None
+        Mean entropy of the weight samples; None for methods without samples.
+    graphs : list of T LearnedGraph, or None
+    certificates : list of T Certificate, or None
+    weights : list of T WeightSamples or Ensemble, or None
+    """
+
+    probabilities: NDArray[np.float32]
+    expected_entropy: NDArray[np.float32] | None = None
+    graphs: list[LearnedGraph] | None = None
+    certificates: list[Certificate] | None = None
+    weights: list[WeightSamples] | list[Ensemble] | None = None
+
+
+class Method(ABC):
+    """A way to classify nodes, for many trials at once."""
+
+    options_type: ClassVar[type] = Settings
+
+    def options(self, given: Any) -> Any:
+        """Return the options from None, a mapping or the options themselves."""
+        return options_from(given, self.options_type)
+
+    def stops_early(self, options: Any) -> bool:
+        """Whether validation labels are needed, and may be seen."""
+        return False
+
+    def trials_at_once(self, problem: Problem, options: Any) -> int:
+        """Return how many trials fit into memory together."""
+        return _TRIALS_AT_ONCE
+
+    def graph(self, inputs: NodeInputs) -> csr_array:
+        """Return the graph that stands for the observed one."""
+        return inputs.graph
+
+    def limited(self, options: Any, epochs: int) -> Any:
+        """Return the options with at most so many epochs for what stops early by itself."""
+        return options
+
+    @abstractmethod
+    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+        """Train all trials of a problem."""
+
+
+def options_from(given: Any, kind: type) -> Any:
+    """Return options of a dataclass `kind` from None, a mapping or such options."""
+    if given is None:
+        return kind()
+    if isinstance(given, kind):
+        return given
+    if not isinstance(given, Mapping):
+        raise InputError(
+            f"options has type {type(given).__name__}. Give None, a dict or {kind.__name__}."
+        )
+    known = [entry.name for entry in fields(kind)]
+    for name in given:
+        if name not in known:
+            raise InputError(f"unknown option {name!r}{nearest(name, known)}")
+    return kind(**given)
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """Return the end of a message: what was perhaps meant, and what there is."""
+    close = get_close_matches(str(name).lower(), known, 1, cutoff=0.5)
+    guess = f"; did you mean {close[0]!r}?" if close else "."
+    return f"{guess} There are: {', '.join(known)}."
+
+
+def stops_early(name: str) -> bool:
+    """Whether a classifier of `truegraph.nn` needs validation nodes."""
+    kind = find_classifier(name)
+    return kind(kind.settings_type(), 1, 1).stopping is not None
+
+
+class Network(Method):
+    """A classifier of `truegraph.nn`.
+
+    Parameters
+    ----------
+    name : str
+        Its name there.
+    graph : callable(NodeInputs) -> csr_array, optional
+        Makes the graph that takes the place of the observed one.
+    """
+
+    def __init__(self, name: str, graph: Callable[[NodeInputs], csr_array] | None = None) -> None:
+        self.name = name
+        self._graph = graph
+
+    def options(self, given: Any) -> Any:
+        """Return the settings of the classifier."""
+        return options_from(given, find_classifier(self.name).settings_type)
+
+    def stops_early(self, options: Any) -> bool:
+        """Whether the classifier stops early."""
+        return stops_early(self.name)
+
+    def limited(self, options: Any, epochs: int) -> Any:
+        """Return the settings with a limit, unless the user chose the number of epochs."""
+        is_chosen = options.epochs != type(options)().epochs
+        if is_chosen or not self.stops_early(options):
+            return options
+        return replace(options, epochs=min(options.epochs, epochs))
+
+    def graph(self, inputs: NodeInputs) -> csr_array:
+        """Return the graph to train and predict on."""
+        return inputs.graph if self._graph is None else self._graph(inputs)
+
+    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+        """Train, and predict without dropout."""
+        graph = self.graph(problem.inputs)
+        with run.stage(self.name):
+            trained = train_classifier(
+                self.name,
+                problem.inputs.features,
+                graph,
+                problem.labels,
+                problem.train,
+                validation=problem.validation,
+                seeds=problem.seeds,
+                classes=problem.classes,
+                settings=options,
+                device=run.device,
+                progress=run.progress,
+            )
+            probabilities = trained.predict_proba()
+        weights = None
+        if run.keep_weights:
+            weights = [WeightSamples(trained.select([t]), "point") for t in range(problem.trials)]
+        return Outcome(probabilities, weights=weights)
+
+
+@dataclass(frozen=True)
+class PropagationOptions:
+    """Options of label propagation.
+
+    Parameters
+    ----------
+    alpha : float
+        Weight of the neighbours against a node's own label, in [0, 1).
+    """
+
+    alpha: float = 0.9
+
+
+class LabelPropagation(Method):
+    """Labels spread over the graph; features are not used."""
+
+    options_type = PropagationOptions
+
+    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+        """Propagate the training labels of each trial."""
+        graph, classes = problem.inputs.graph, problem.classes
+        with run.stage("label-propagation"):
+            rows = [
+                self.spread(graph, labels, train, classes, options)
+                for labels, train in zip(problem.labels, problem.train, strict=True)
+            ]
+        return Outcome(np.stack(rows))
+
+    def spread(
+        self,
+        graph: csr_array,
+        labels: NDArray[np.int64],
+        train: NDArray[np.int64],
+        classes: int,
+        options: PropagationOptions,
+    ) -> NDArray[np.float32]:
+        """Return class probabilities (N, C) of one trial, on the given graph."""
+        return propagate_labels(graph, labels, train, classes, alpha=options.alpha)
+
+
+def diffused(inputs: NodeInputs) -> csr_array:
+    """Return the observed graph after diffusion (GDC)."""
+    return diffusion_graph(inputs.graph)
+
+
+def feature_neighbours(inputs: NodeInputs) -> csr_array:
+    """Return the nearest-neighbour graph of the features."""
+    return neighbour_graph(inputs.raw)[0]

@@ -1,0 +1,107 @@
+"""Nodes that join after the fit: the observed graph and the features, extended.
+
+New nodes are numbered after the N fitted ones: N, N + 1, ... in the order of their features.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_diag, csr_array, vstack
+
+from truegraph.data.graphs.adjacency import adjacency_from_edges
+from truegraph.errors import InputError
+from truegraph.nn.graph_operators import normalise_features
+from truegraph.tasks.classify.inputs import NodeInputs, check_features, degrees, nearest_fitted
+
+
+def extend_inputs(inputs: NodeInputs, features: Any, edges: Any) -> NodeInputs:
+    """Add new nodes to features and graph.
+
+    Parameters
+    ----------
+    inputs : NodeInputs
+        Those of the N fitted nodes.
+    features : array-like or sparse matrix of shape (M, F), or None
+        Features of the new nodes; None only if the fit had none either: M is then read from the
+        edges, and a new node is known by its edges alone.
+    edges : array-like of shape (E, 2) or (E, 3), or None
+        Pairs of node numbers, optionally with a weight; at least one end of each is new. None: no
+        edges, or, if the graph is the neighbour graph of the features, to the nearest fitted nodes.
+
+    Returns
+    -------
+    NodeInputs
+        Of N + M nodes.
+    """
+    fitted = inputs.n_nodes
+    table = None if edges is None else _checked_edges(edges, fitted)
+    new = _new_features(inputs, features, table)
+    count = new.shape[0]
+    if table is None and inputs.graph_from == "neighbours":
+        table = nearest_fitted(inputs.raw, new).astype(np.float64)
+    graph = _extended_graph(inputs.graph, table, count)
+    if inputs.features_from == "degree":
+        raw = degrees(graph)
+    else:
+        raw = csr_array(vstack([inputs.raw, new], format="csr"))
+    return replace(
+        inputs, raw=raw, features=normalise_features(raw, by=inputs.normalised_by), graph=graph
+    )
+
+
+def _checked_edges(edges: Any, fitted: int) -> NDArray[np.float64]:
+    """Return edges as numbers, shape (E, 2) or (E, 3)."""
+    try:
+        table = np.asarray(edges, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"edges must be pairs of node numbers: {error}") from error
+    if table.size == 0:
+        return np.empty((0, 2))
+    if table.ndim != 2 or table.shape[1] not in (2, 3):
+        raise InputError(f"edges has shape {table.shape}. Give one pair (i, j) per row.")
+    ends = table[:, :2]
+    if (ends != np.floor(ends)).any() or (ends < 0).any():
+        raise InputError("edges holds something else than node numbers 0, 1, 2, ... in a pair.")
+    old = (ends < fitted).all(axis=1)
+    if old.any():
+        first, second = ends[old.argmax()].astype(int)
+        raise InputError(
+            f"edges joins the fitted nodes {first} and {second}. Give edges of new nodes only, "
+            f"which are numbered from {fitted} on."
+        )
+    return table
+
+
+def _new_features(
+    inputs: NodeInputs, features: Any, edges: NDArray[np.float64] | None
+) -> csr_array:
+    fitted, width = inputs.raw.shape
+    if inputs.features_from == "given":
+        if features is None:
+            raise InputError(f"X is None. Give the {width} features of each new node.")
+        new = check_features(features, np.shape(features)[0] if np.ndim(features) else 0, "X")
+        if new.shape[1] != width:
+            raise InputError(
+                f"X has {new.shape[1]} features, but the fitted nodes have {width}. Give the same."
+            )
+        return new
+    if features is not None:
+        raise InputError("X is given, but the classifier was fitted without features. Use X=None.")
+    if edges is None or not len(edges):
+        raise InputError("edges is empty. Without features, new nodes are known by edges alone.")
+    return csr_array((int(edges[:, :2].max()) + 1 - fitted, width), dtype=np.float64)
+
+
+def _extended_graph(graph: csr_array, edges: NDArray[np.float64] | None, count: int) -> csr_array:
+    total = graph.shape[0] + count
+    extended = csr_array(block_diag([graph, csr_array((count, count))], format="csr"))
+    if edges is None or not len(edges):
+        return extended
+    weights = edges[:, 2] if edges.shape[1] == 3 else None
+    sources, targets = edges[:, :2].astype(np.int64).T
+    added = adjacency_from_edges(sources, targets, weights, total)
+    return csr_array(extended + added)

@@ -1,0 +1,1 @@
+"""The Bayesian recipes of node classification, and the steps that they share."""

@@ -1,0 +1,86 @@
+"""The temperature of a prediction, fitted to labelled nodes that the classifier did not see."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from truegraph.tasks.classify.recipes.ensemble import tempered
+
+FOLDS = 3
+_PRIOR_DEVIATION = 0.5  # of log temperature around 0: few nodes cannot move it far
+_LARGEST = 2.5  # of |log temperature|
+
+Nodes = NDArray[np.int64]
+
+
+def balanced_folds(labels: NDArray[np.int64], nodes: Nodes, seed: int) -> list[Nodes]:
+    """Deal labelled nodes into at most `FOLDS` parts, class by class.
+
+    Every class keeps at least one node outside every part; a class with a single node is never
+    left out. Empty parts are not returned.
+    """
+    generator = np.random.default_rng([seed, FOLDS])
+    parts: list[list[int]] = [[] for _ in range(FOLDS)]
+    for label in np.unique(labels[nodes]):
+        members = generator.permutation(nodes[labels[nodes] == label])
+        if len(members) == 1:
+            continue
+        for place, node in enumerate(members):
+            parts[place % min(FOLDS, len(members))].append(int(node))
+    return [np.sort(np.array(part, dtype=np.int64)) for part in parts if part]
+
+
+def fitted_temperature(probabilities: NDArray[Any], labels: NDArray[np.int64]) -> float:
+    """Return the temperature of least mean negative log-likelihood, with a prior around one.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, C)
+        Predictions of nodes that were left out of training.
+    labels : ndarray of shape (n,)
+        Their classes.
+    """
+    if len(labels) == 0:
+        return 1.0
+    nodes = np.arange(len(labels))
+
+    def cost(log_temperature: float) -> float:
+        chance = tempered(probabilities, float(np.exp(log_temperature)))[nodes, labels]
+        missed = -np.log(np.maximum(chance, 1e-12)).sum()
+        return float(missed + 0.5 * (log_temperature / _PRIOR_DEVIATION) ** 2)
+
+    found = minimize_scalar(cost, bounds=(-_LARGEST, _LARGEST), method="bounded")
+    return float(np.exp(found.x))
+
+
+def pooled_temperatures(
+    owners: Sequence[int],
+    parts: Sequence[Nodes],
+    probabilities: NDArray[Any],
+    labels: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return the temperature of each trial from the parts that were left out of its folds.
+
+    Parameters
+    ----------
+    owners : sequence of int
+        Trial that each fold belongs to, of T trials.
+    parts : sequence of index arrays
+        Nodes left out of each fold.
+    probabilities : ndarray of shape (folds, N, C)
+    labels : ndarray of shape (T, N)
+    """
+    found = np.ones(len(labels))
+    for trial in range(len(labels)):
+        mine = [fold for fold, owner in enumerate(owners) if owner == trial]
+        if not mine:
+            continue
+        nodes = np.concatenate([parts[fold] for fold in mine])
+        chances = np.concatenate([probabilities[fold, parts[fold]] for fold in mine])
+        found[trial] = fitted_temperature(chances, labels[trial, nodes])
+    return found

@@ -1,0 +1,216 @@
+"""Fitted node classifiers on disk: JSON, npz and safetensors in one folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.storage import (
+    PathLike,
+    csr_from_arrays,
+    csr_to_arrays,
+    read_npz,
+    read_safetensors,
+    write_npz,
+    write_safetensors,
+)
+from truegraph.errors import InputError
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.classifiers.registry import find_classifier
+from truegraph.nn.graph_operators import normalise_features
+from truegraph.nn.training.trained import restore_classifier
+from truegraph.tasks.classify.inputs import NodeInputs
+from truegraph.tasks.classify.recipes.ensemble import Ensemble, Member
+from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
+
+if TYPE_CHECKING:
+    from truegraph.tasks.classify.estimator import _NodeEstimator
+
+_FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
+_INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
+
+Estimator = TypeVar("Estimator", bound="_NodeEstimator")
+
+
+def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
+    """Write a fitted classifier."""
+    place = Path(folder)
+    arrays: dict[str, NDArray[Any]] = {}
+    params = estimator.get_params(deep=False)
+    params["random_state"] = estimator.seed_
+    params["cache"] = None if params["cache"] is None else str(params["cache"])
+    document = {
+        "params": _packed(params, "params", arrays),
+        "seed": estimator.seed_,
+        "notes": list(estimator.notes_),
+        "seconds": estimator.seconds_,
+        "inputs": {name: getattr(estimator._inputs, name) for name in _INPUT_FIELDS},
+        "input_notes": list(estimator._inputs.notes),
+        "weights": _describe_weights(estimator._weights),
+    }
+    arrays |= _fitted_arrays(estimator)
+    write_npz(place / ARRAYS, arrays)
+    files = [ARRAYS]
+    if estimator._weights is not None:
+        write_safetensors(place / WEIGHTS, _tensors(estimator._weights))
+        files.append(WEIGHTS)
+    if estimator.learned_graph_ is not None:
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
+    _FOLDER.write_document(place, estimator, document, files)
+
+
+def _fitted_arrays(estimator: _NodeEstimator) -> dict[str, NDArray[Any]]:
+    arrays = {
+        "classes": estimator.classes_,
+        "probabilities": estimator._probabilities,
+        "labels": estimator._labels,
+        "train": estimator._train,
+        **csr_to_arrays(estimator._inputs.raw, "features"),
+        **csr_to_arrays(estimator._inputs.graph, "graph"),
+    }
+    if estimator._expected_entropy is not None:
+        arrays["expected_entropy"] = estimator._expected_entropy
+    return arrays
+
+
+def _describe_weights(weights: WeightSamples | Ensemble | None) -> dict[str, Any] | None:
+    if weights is None:
+        return None
+    if isinstance(weights, Ensemble):
+        members = [
+            {
+                "scaling": one.scaling,
+                "temperature": one.temperature,
+                "share": one.share,
+                "samples": _described(one),
+            }
+            for one in weights.members
+        ]
+        return {"members": members, "temperature": weights.temperature}
+    return _described(weights)
+
+
+def _described(given: WeightSamples | Member) -> dict[str, Any]:
+    weights = given.weights if isinstance(given, Member) else given
+    classifier = weights.classifier
+    return {
+        "model": classifier.model.name,
+        "settings": asdict(classifier.model.settings),
+        "seeds": [int(seed) for seed in classifier.seeds],
+        "rule": weights.rule,
+        "samples": weights.samples,
+    }
+
+
+def _tensors(weights: WeightSamples | Ensemble) -> dict[str, NDArray[Any]]:
+    """Return all trained weights by name; those of an ensemble's members have numbers in front."""
+    if isinstance(weights, WeightSamples):
+        return {k: t.numpy() for k, t in weights.classifier.state_dict().items()}
+    return {
+        f"{number}.{name}": tensor
+        for number, member in enumerate(weights.members)
+        for name, tensor in _tensors(member.weights).items()
+    }
+
+
+def _packed(value: Any, name: str, arrays: dict[str, NDArray[Any]]) -> Any:
+    """Return a value as JSON; arrays in it are set aside under their names."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {key: getattr(value, key) for key in value.__dataclass_fields__}
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, list | tuple):
+        return [_packed(item, f"{name}.{i}", arrays) for i, item in enumerate(value)]
+    if hasattr(value, "items"):
+        return {str(key): _packed(item, f"{name}.{key}", arrays) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(f"{name} has type {type(value).__name__}, which cannot be saved.")
+
+
+def _unpacked(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+    if isinstance(value, list):
+        return tuple(_unpacked(item, arrays) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if set(value) == {"array"}:
+        return arrays[value["array"]]
+    return {key: _unpacked(item, arrays) for key, item in value.items()}
+
+
+def load_estimator(kind: type[Estimator], folder: PathLike) -> Estimator:
+    """Read a fitted classifier of a class."""
+    return _FOLDER.load(kind, folder, _restored)
+
+
+def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
+    arrays = read_npz(place / ARRAYS)
+    estimator = kind(**_unpacked(document["params"], arrays))
+    raw = csr_from_arrays(arrays, "features")
+    estimator._inputs = NodeInputs(
+        raw=raw,
+        features=normalise_features(raw, by=document["inputs"]["normalised_by"]),
+        graph=csr_from_arrays(arrays, "graph"),
+        notes=tuple(document["input_notes"]),
+        **{name: str(document["inputs"][name]) for name in _INPUT_FIELDS},
+    )
+    estimator.classes_ = arrays["classes"]
+    estimator.seed_ = int(document["seed"])
+    estimator.notes_ = tuple(document["notes"])
+    estimator.seconds_ = dict(document["seconds"])
+    estimator._probabilities = arrays["probabilities"]
+    estimator._expected_entropy = arrays.get("expected_entropy")
+    estimator._labels, estimator._train = arrays["labels"], arrays["train"]
+    estimator._weights = _restored_weights(document["weights"], estimator, place)
+    has_graph = GRAPH in document["files"]
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
+    return estimator
+
+
+def _restored_weights(
+    described: dict[str, Any] | None, estimator: _NodeEstimator, place: Path
+) -> WeightSamples | Ensemble | None:
+    if described is None:
+        return None
+    tensors = read_safetensors(place / WEIGHTS)
+    if "members" not in described:
+        return _restored_samples(described, tensors, estimator, estimator._inputs.features)
+    members = []
+    for number, one in enumerate(described["members"]):
+        start = f"{number}."
+        own = {k.removeprefix(start): t for k, t in tensors.items() if k.startswith(start)}
+        features = normalise_features(estimator._inputs.features, by=one["scaling"])
+        samples = _restored_samples(one["samples"], own, estimator, features)
+        share = float(one.get("share", 1.0))  # absent in folders of older versions
+        members.append(Member(samples, str(one["scaling"]), float(one["temperature"]), share))
+    return Ensemble(tuple(members), float(described["temperature"]))
+
+
+def _restored_samples(
+    described: dict[str, Any],
+    tensors: dict[str, NDArray[Any]],
+    estimator: _NodeEstimator,
+    features: csr_array,
+) -> WeightSamples:
+    settings = find_classifier(described["model"]).settings_type
+    classifier = restore_classifier(
+        described["model"],
+        {name: torch.from_numpy(tensor) for name, tensor in tensors.items()},
+        settings(**_unpacked(described["settings"], {})),
+        described["seeds"],
+        features,
+        estimator._inputs.graph,
+        len(estimator.classes_),
+    )
+    return WeightSamples(classifier, described["rule"], int(described["samples"]))

@@ -1,0 +1,109 @@
+"""Fitted link predictors on disk: JSON and npz in one folder."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.data.storage import (
+    PathLike,
+    csr_from_arrays,
+    csr_to_arrays,
+    read_npz,
+    write_npz,
+)
+from truegraph.errors import InputError
+from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.links.calibration import Calibration
+from truegraph.tasks.links.completed_graph import Filling
+from truegraph.tasks.links.training import LinkVectors
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, SavedFolder
+
+if TYPE_CHECKING:
+    from truegraph.tasks.links.fitted import LinkEstimator
+
+_FOLDER = SavedFolder("truegraph link predictor", "predictor", "predictor.json")
+_VECTORS = ("embedding", "vectors", "draws")
+
+Estimator = TypeVar("Estimator", bound="LinkEstimator")
+
+
+def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
+    """Write a fitted predictor."""
+    place = Path(folder)
+    found = estimator._vectors
+    arrays: dict[str, NDArray[Any]] = {name: getattr(found, name) for name in _VECTORS}
+    arrays |= csr_to_arrays(estimator._known, "known")
+    arrays |= csr_to_arrays(estimator.combined_graph_, "combined")
+    if estimator.points_ is not None:
+        arrays["points"] = estimator.points_
+    params = _plain_params(estimator, arrays)
+    write_npz(place / ARRAYS, arrays)
+    files = [ARRAYS]
+    if estimator.learned_graph_ is not None:
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
+    filling = estimator.filling_
+    document = {
+        "params": params,
+        "seed": estimator.seed_,
+        "calibration": asdict(estimator.calibration_),
+        "sparse_prior": estimator._sparse_prior,
+        "filling": None if filling is None else asdict(filling),
+        "notes": list(estimator.notes_),
+        "seconds": estimator.seconds_,
+    }
+    _FOLDER.write_document(place, estimator, document, files)
+
+
+def _plain_params(estimator: LinkEstimator, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
+    """Return the parameters as JSON; a given embedding is set aside as an array."""
+    params = estimator.get_params(deep=False)
+    params["random_state"] = estimator.seed_
+    params["cache"] = None if params["cache"] is None else str(params["cache"])
+    if is_dataclass(params["options"]) and not isinstance(params["options"], type):
+        params["options"] = asdict(params["options"])
+    if params.get("embedding") is not None:
+        arrays["given_embedding"] = np.asarray(params.pop("embedding"))
+    return {name: _plain(name, value) for name, value in params.items()}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    if hasattr(value, "items"):
+        return {str(key): _plain(f"{name}.{key}", item) for key, item in value.items()}
+    if value is None or isinstance(value, str | int | float | bool):
+        return value
+    raise InputError(f"{name} has type {type(value).__name__}, which cannot be saved.")
+
+
+def load_predictor(kind: type[Estimator], folder: PathLike) -> Estimator:
+    """Read a fitted predictor of a class."""
+    return _FOLDER.load(kind, folder, _restored)
+
+
+def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
+    arrays = read_npz(place / ARRAYS)
+    params = dict(document["params"])
+    if "given_embedding" in arrays:
+        params["embedding"] = arrays["given_embedding"]
+    estimator = kind(**params)
+    estimator._vectors = LinkVectors(*(arrays[name] for name in _VECTORS))
+    estimator.embedding_, estimator.points_ = arrays["embedding"], arrays.get("points")
+    estimator._known = csr_from_arrays(arrays, "known")
+    estimator.combined_graph_ = csr_from_arrays(arrays, "combined")
+    estimator.calibration_ = Calibration(**document["calibration"])
+    estimator._sparse_prior = float(document["sparse_prior"])
+    numbers = document["filling"]
+    estimator.filling_ = None if numbers is None else Filling(**numbers)
+    estimator.seed_ = int(document["seed"])
+    estimator.notes_ = tuple(document["notes"])
+    estimator.seconds_ = dict(document["seconds"])
+    has_graph = GRAPH in document["files"]
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
+    return estimator

@@ -1,0 +1,203 @@
+"""Recommend items to users from what they interacted with.
+
+>>> from truegraph import Recommender
+>>> from truegraph.data import load_interactions
+>>> recommender = Recommender("ease").fit(load_interactions("planted"))
+>>> items, scores = recommender.recommend(["user 7", "user 12"], k=3)
+>>> items.shape
+(2, 3)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
+
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.closed_form.reference_recommenders import ReferenceRecommender
+from truegraph.nn.recommenders.registry import find_recommender, recommender_settings
+from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.progress import Progress
+from truegraph.tasks.recommend.algorithm3 import BayesianOptions, RankingRun
+from truegraph.tasks.recommend.false_negatives import PAPER_FRACTIONS, RemovedNegatives
+from truegraph.tasks.recommend.fitted import ServingRecommender
+from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+
+
+class Recommender(ServingRecommender):
+    """A recommender of one's choice, trained to rank what users interacted with above the rest.
+
+    Parameters
+    ----------
+    model : str, default="ngcf"
+        "ngcf", "mgccf", "lightgcn", "bpr-mf" (matrix factorisation), "ease", "itemknn" or
+        "popularity". See `BayesianRecommender` for the Bayesian versions of the first four.
+    options : mapping or the model's own settings, optional
+        For example ``{"learning_rate": 1e-3}``.
+    validation_share : float, default=0.1
+        Share of each user's interactions that is held out to know when to stop.
+    random_state : int, RandomState instance or None, default=None
+    progress : bool, default=False
+        Whether to draw progress bars on standard error.
+
+    Attributes
+    ----------
+    interactions_ : Interactions
+        What it learned from, with the ids.
+    history_ : TrainedRanking or None
+        Loss and validation recall of every epoch; None for models that are not trained.
+    seconds_ : float
+    """
+
+    def __init__(
+        self,
+        model: str = "ngcf",
+        *,
+        options: Any = None,
+        validation_share: float = 0.1,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.validation_share = validation_share
+        self.random_state = random_state
+        self.progress = progress
+
+    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
+        kind = find_recommender(self.model)
+        settings = recommender_settings(self.model, self.options)
+        self.history_: TrainedRanking | None = None
+        if issubclass(kind, ReferenceRecommender):
+            return HistoryScorer(kind.fit(settings, train, validation), train)
+        run = RankingRun(self.model, settings, train, validation, self.seed_, progress=progress)
+        self.history_ = run.base
+        weights = run.base.weights
+        return VectorScorer(run.model, weights, run.vectors(weights))
+
+
+class BayesianRecommender(ServingRecommender):
+    """A recommender that does not train against what users would probably like.
+
+    The paper's Algorithm 3: train a base model, learn the most probable graph between users and
+    items from its vectors, take the pairs with the highest weights out of the pool of negatives
+    and train on. How many pairs is chosen on the validation interactions.
+
+    Parameters
+    ----------
+    model : str, default="ngcf"
+        Base model: "ngcf", "mgccf", "lightgcn" or "bpr-mf".
+    fractions : sequence of float, default=(0.01, 0.02, 0.05, 0.1, 0.2)
+        Fractions of removed pairs to try.
+    fraction_of : {"pairs", "links"}, default="pairs"
+        Of all user-item pairs, or of the edges of the learned graph.
+    exclude_train : bool, default=False
+        Whether to leave training pairs out before the highest weights are taken, not after.
+    degree : float, optional
+        Mean degree of the learned graph; by default that of the observed graph.
+    continued_patience : int, default=100
+        Epochs without a gain after which the continued training stops.
+    options : mapping or the model's own settings, optional
+        Of the base model.
+    validation_share : float, default=0.1
+        Share of each user's interactions that is held out.
+    random_state : int, RandomState instance or None, default=None
+    progress : bool, default=False
+        Whether to draw progress bars on standard error.
+
+    Attributes
+    ----------
+    interactions_ : Interactions
+        What it learned from, with the ids.
+    learned_graph_ : LearnedGraph
+        Between users and items; see its `biadjacency`.
+    removed_negatives_ : RemovedNegatives
+        The pairs that left the pool, with their weights.
+    fraction_ : float
+        The fraction that was chosen.
+    validation_recall_ : dict of float to float
+        Best validation recall@20 with every fraction.
+    rank_correlation_ : float
+        Between the learned weights and minus the distances of the edges.
+    history_ : TrainedRanking
+        Loss and validation recall of every epoch of the continued training.
+    seconds_ : float
+
+    References
+    ----------
+    Pal et al., "Non-Parametric Graph Learning for Bayesian Graph Neural Networks", UAI 2020.
+    """
+
+    learned_graph_: LearnedGraph
+    removed_negatives_: RemovedNegatives
+    history_: TrainedRanking
+
+    def __init__(
+        self,
+        model: str = "ngcf",
+        *,
+        fractions: Sequence[float] = PAPER_FRACTIONS,
+        fraction_of: Literal["pairs", "links"] = "pairs",
+        exclude_train: bool = False,
+        degree: float | None = None,
+        continued_patience: int = 100,
+        options: Mapping[str, Any] | Any = None,
+        validation_share: float = 0.1,
+        random_state: Any = None,
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.fractions = fractions
+        self.fraction_of = fraction_of
+        self.exclude_train = exclude_train
+        self.degree = degree
+        self.continued_patience = continued_patience
+        self.options = options
+        self.validation_share = validation_share
+        self.random_state = random_state
+        self.progress = progress
+
+    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
+        options = BayesianOptions(
+            tuple(self.fractions),
+            self.fraction_of,
+            self.exclude_train,
+            self.degree,
+            self.continued_patience,
+        )
+        run = RankingRun(self.model, self.options, train, validation, self.seed_, options, progress)
+        found = run.bayesian()
+        self.learned_graph_ = found.ranked.graph
+        self.rank_correlation_ = found.ranked.rank_correlation
+        self.removed_negatives_ = found.removed
+        self.fraction_ = found.removed.fraction
+        self.validation_recall_ = found.recalls
+        self.history_ = found.trained
+        weights = found.trained.weights
+        return VectorScorer(run.model, weights, run.vectors(weights))
+
+    def removed_table(self, most: int | None = None) -> Any:
+        """Return the removed pairs as a DataFrame: user, item, weight; the highest weights first.
+
+        Parameters
+        ----------
+        most : int, optional
+            How many; all by default.
+        """
+        import pandas as pd
+
+        check_is_fitted(self, "interactions_")
+        pairs = self.removed_negatives_.pairs.tocoo()
+        order = np.argsort(-pairs.data, kind="stable")[:most]
+        users, items = self.interactions_.user_ids, self.interactions_.item_ids
+        return pd.DataFrame(
+            {
+                "user": [users[number] for number in pairs.row[order]],
+                "item": [items[number] for number in pairs.col[order]],
+                "weight": pairs.data[order],
+            }
+        )

@@ -1,0 +1,298 @@
+"""What a fitted recommender does for its users, whatever model is behind it."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from truegraph.data.interactions.interaction_splits import split_randomly
+from truegraph.data.interactions.interactions import Interactions, as_interactions, pair_matrix
+from truegraph.data.storage import PathLike
+from truegraph.errors import InputError
+from truegraph.nn.top_items import rank_items
+from truegraph.progress import Progress, console_progress
+from truegraph.seeds import seed_from
+from truegraph.tasks.recommend.results import Recommendations, Scorer
+
+Unknown = Literal["error", "skip", "popular"]
+
+
+class ServingRecommender(BaseEstimator):
+    """What `Recommender` and `BayesianRecommender` share; subclasses train."""
+
+    validation_share: float
+    random_state: Any
+    progress: bool
+
+    @abstractmethod
+    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
+        """Train on matrices (n_users, n_items) and return the fitted model."""
+
+    def fit(self, interactions: Any, *, validation: Any = None) -> Self:
+        """Learn from interactions.
+
+        Parameters
+        ----------
+        interactions : Interactions, sparse matrix, (users, items) or table
+            See `truegraph.data.interactions.interactions.as_interactions`.
+        validation : Interactions or sparse matrix, optional
+            Further interactions of the same users and items, held out of training to know when
+            to stop. By default `validation_share` of each user's interactions.
+
+        Returns
+        -------
+        self
+        """
+        began = time.perf_counter()
+        data = as_interactions(interactions)
+        if len(data) == 0:
+            raise InputError("interactions has no interactions to learn from.")
+        self.seed_ = seed_from(self.random_state)
+        train, held_out = self._held_out(data, validation)
+        with console_progress(self.progress) as progress:
+            self._scorer = self._train(train, held_out, progress)
+        self.interactions_ = data
+        self._train_pairs = train
+        self._seen = train if held_out is None else csr_array(train + held_out)
+        self._popularity = np.bincount(train.indices, minlength=data.n_items).astype(np.float32)
+        self.seconds_ = time.perf_counter() - began
+        return self
+
+    def _held_out(self, data: Interactions, given: Any) -> tuple[csr_array, csr_array | None]:
+        if given is not None:
+            return data.matrix, _aligned(data, given)
+        if not 0.0 <= self.validation_share < 1.0:
+            raise InputError(
+                f"validation_share={self.validation_share!r} must be at least 0 and below 1."
+            )
+        if self.validation_share == 0.0:
+            return data.matrix, None
+        ratios = (1.0 - self.validation_share, self.validation_share, 0.0)
+        split = split_randomly(data, ratios, random_state=self.seed_)
+        return split.train, split.validation if split.validation.nnz else None
+
+    def recommend(
+        self,
+        users: Iterable[Hashable],
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        exclude: Iterable[Hashable] = (),
+        only: Iterable[Hashable] | None = None,
+        unknown: Unknown = "error",
+    ) -> Recommendations:
+        """Return the best items of users.
+
+        Parameters
+        ----------
+        users : iterable of user ids
+        k : int, default=10
+            Length of the lists.
+        exclude_seen : bool, default=True
+            Leave out the items that a user interacted with.
+        exclude, only : iterable of item ids, optional
+            Items that nobody gets; the only items that anybody gets.
+        unknown : {"error", "skip", "popular"}, default="error"
+            What to do about user ids that were not in the interactions: raise an error, leave
+            them out of the result, or give them the most popular items.
+
+        Returns
+        -------
+        recommendations : Recommendations
+            Unpacks into ``items, scores``; `popular` marks users without a history, who get the
+            most popular items.
+        """
+        check_is_fitted(self, "interactions_")
+        asked = list(users) if not isinstance(users, str | bytes) else users
+        if unknown not in ("error", "skip", "popular"):
+            raise InputError(f'unknown={unknown!r} must be "error", "skip" or "popular".')
+        missing = None if unknown == "error" else -1
+        numbers = self.interactions_.user_numbers(asked, missing=missing)
+        if unknown == "skip":
+            asked = [user for user, number in zip(asked, numbers, strict=True) if number >= 0]
+            numbers = numbers[numbers >= 0]
+        known = np.maximum(numbers, 0)
+        seen = self._seen[known] if exclude_seen else csr_array((len(known), self._n_items))
+        if exclude_seen and (numbers < 0).any():
+            seen = csr_array(seen.multiply((numbers >= 0)[:, None]))
+        is_new = (numbers < 0) | (np.diff(self._train_pairs.indptr)[known] == 0)
+        items, scores = self._ranked(known, is_new, seen, k, self._allowed(exclude, only))
+        return Recommendations(tuple(asked), self._item_ids(items), scores, is_new)
+
+    @property
+    def _n_items(self) -> int:
+        return self.interactions_.n_items
+
+    def _ranked(
+        self,
+        users: NDArray[np.int64],
+        is_new: NDArray[np.bool_],
+        seen: csr_array,
+        k: int,
+        allowed: NDArray[np.bool_] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        if not isinstance(k, int | np.integer) or k < 1:
+            raise InputError(f"k={k!r} must be a whole number of at least 1.")
+
+        def scores_of(rows: NDArray[np.int64]) -> NDArray[np.float32]:
+            found = self._scorer.scores(users[rows])
+            return np.where(is_new[rows][:, None], self._popularity, found)
+
+        return rank_items(scores_of, np.arange(len(users)), seen, int(k), allowed)
+
+    def _allowed(
+        self, exclude: Iterable[Hashable], only: Iterable[Hashable] | None
+    ) -> NDArray[np.bool_] | None:
+        without = self.interactions_.item_numbers(exclude)
+        if only is None and len(without) == 0:
+            return None
+        allowed = np.full(self._n_items, only is None)
+        if only is not None:
+            allowed[self.interactions_.item_numbers(only)] = True
+        allowed[without] = False
+        return allowed
+
+    def _item_ids(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
+        names = np.empty(self._n_items + 1, dtype=object)
+        names[:-1] = [None] * self._n_items
+        for number, name in enumerate(self.interactions_.item_ids):
+            names[number] = name
+        found: NDArray[Any] = names[numbers]  # -1 is the None at the end
+        return found
+
+    def recommend_for_history(
+        self,
+        history: Iterable[Hashable],
+        k: int = 10,
+        *,
+        exclude_seen: bool = True,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Return the best items of a new user, folded in without training.
+
+        Parameters
+        ----------
+        history : iterable of item ids
+            What the user interacted with. When it is empty, or no item of it is known, the most
+            popular items are returned.
+        k : int, default=10
+        exclude_seen : bool, default=True
+            Leave out the items of the history.
+        unknown : {"error", "skip"}, default="error"
+            What to do about item ids that were not in the interactions.
+
+        Returns
+        -------
+        items : ndarray of object, shape (k,)
+        scores : ndarray of float32, shape (k,)
+        """
+        check_is_fitted(self, "interactions_")
+        if unknown not in ("error", "skip"):
+            raise InputError(f'unknown={unknown!r} must be "error" or "skip".')
+        ids = history if isinstance(history, str | bytes) else list(history)
+        found = self.interactions_.item_numbers(ids, missing=None if unknown == "error" else -1)
+        own = np.unique(found[found >= 0])
+        row = pair_matrix(np.zeros(len(own), dtype=np.int64), own, (1, self._n_items))
+        scores = self._scorer.scores_of(row) if len(own) else self._popularity[None]
+        masked = row if exclude_seen else csr_array((1, self._n_items))
+        items, best = rank_items(lambda _: scores, np.zeros(1, dtype=np.int64), masked, k)
+        return self._item_ids(items[0]), best[0]
+
+    def similar_items(
+        self, item: Hashable, k: int = 10
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Return the items most like one, and how similar they are (the cosine of the vectors)."""
+        check_is_fitted(self, "interactions_")
+        place = int(self.interactions_.item_numbers([item])[0])
+        numbers, similarity = _most_similar(self._scorer.item_similarity(place), place, k)
+        return self._item_ids(numbers), similarity
+
+    def similar_users(
+        self, user: Hashable, k: int = 10
+    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+        """Return the users most like one, and how similar they are (the cosine of the vectors)."""
+        check_is_fitted(self, "interactions_")
+        place = int(self.interactions_.user_numbers([user])[0])
+        numbers, similarity = _most_similar(self._scorer.user_similarity(place), place, k)
+        names = np.empty(len(numbers), dtype=object)
+        for position, number in enumerate(numbers):
+            names[position] = self.interactions_.user_ids[number] if number >= 0 else None
+        return names, similarity
+
+    def score_pairs(
+        self, users: Iterable[Hashable], items: Iterable[Hashable]
+    ) -> NDArray[np.float32]:
+        """Return the scores of pairs of known users and items, one after the other."""
+        check_is_fitted(self, "interactions_")
+        rows = self.interactions_.user_numbers(users)
+        columns = self.interactions_.item_numbers(items)
+        if len(rows) != len(columns):
+            raise InputError(f"users has {len(rows)} ids and items {len(columns)}; give pairs.")
+        different, place = np.unique(rows, return_inverse=True)
+        found = np.empty(len(rows), dtype=np.float32)
+        for start in range(0, len(different), 256):
+            scores = self._scorer.scores(different[start : start + 256])
+            here = (place >= start) & (place < start + 256)
+            found[here] = scores[place[here] - start, columns[here]]
+        return found
+
+    def rank_all(self, masked: csr_array, depth: int = 100) -> NDArray[np.int64]:
+        """Return every user's best item numbers (n_users, depth), for evaluation.
+
+        Parameters
+        ----------
+        masked : csr_array of shape (n_users, n_items)
+            Pairs that are no candidates.
+        depth : int, default=100
+        """
+        check_is_fitted(self, "interactions_")
+        is_new = np.diff(self._train_pairs.indptr) == 0
+        return self._ranked(np.arange(len(is_new)), is_new, masked, depth, None)[0]
+
+    def save(self, folder: PathLike) -> None:
+        """Write the fitted recommender to a folder: JSON, npz and safetensors, no pickle."""
+        from truegraph.tasks.recommend.saving import save_recommender
+
+        check_is_fitted(self, "interactions_")
+        save_recommender(self, folder)
+
+    @classmethod
+    def load(cls, folder: PathLike) -> Self:
+        """Read a recommender that `save` wrote; it recommends the same, bit for bit."""
+        from truegraph.tasks.recommend.saving import load_recommender
+
+        return load_recommender(cls, folder)
+
+
+def _aligned(data: Interactions, given: Any) -> csr_array:
+    """Return further interactions in the numbering of others, without those they share."""
+    other = as_interactions(given)
+    same = other.user_ids == data.user_ids and other.item_ids == data.item_ids
+    if same:
+        matrix = other.matrix
+    else:
+        users = data.user_numbers(other.user_ids)[other.users]
+        items = data.item_numbers(other.item_ids)[other.items]
+        matrix = pair_matrix(users, items, data.matrix.shape)
+    if matrix.multiply(data.matrix).nnz:
+        raise InputError(
+            "validation shares pairs with interactions: they would be trained on. Take them out "
+            "of one of the two."
+        )
+    return matrix
+
+
+def _most_similar(
+    similarity: NDArray[np.float32], place: int, k: int
+) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    own = pair_matrix(np.zeros(1, dtype=np.int64), np.array([place]), (1, len(similarity)))
+    items, scores = rank_items(lambda _: similarity[None], np.zeros(1, dtype=np.int64), own, k)
+    return items[0], scores[0]

@@ -1,0 +1,154 @@
+"""What a recommender returns, and the fitted models behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.errors import InputError
+from truegraph.nn.closed_form.reference_recommenders import ReferenceRecommender
+from truegraph.nn.optimiser import Weights
+from truegraph.nn.recommenders.base import RankingModel
+from truegraph.nn.recommenders.training import one_torch_thread
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Recommendations:
+    """Lists of items for users; unpacks into ``items, scores``.
+
+    Attributes
+    ----------
+    users : tuple of hashable, length n
+        Ids of the users; shorter than asked for when unknown ones were skipped.
+    items : ndarray of object, shape (n, k)
+        Ids of the items, best first; None where a list has ended.
+    scores : ndarray of float32, shape (n, k)
+        Higher is better; comparable within a user only. -inf where a list has ended.
+    popular : ndarray of bool, shape (n,)
+        True for users without a history: their list is that of the most popular items.
+    """
+
+    users: tuple[Hashable, ...]
+    items: NDArray[Any]
+    scores: Floats
+    popular: NDArray[np.bool_]
+
+    def __iter__(self) -> Iterator[NDArray[Any]]:
+        yield self.items
+        yield self.scores
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with user, rank (from 1), item, score and popular."""
+        import pandas as pd
+
+        row, place = np.nonzero(np.isfinite(self.scores))
+        return pd.DataFrame(
+            {
+                "user": [self.users[number] for number in row],
+                "rank": place + 1,
+                "item": self.items[row, place],
+                "score": self.scores[row, place],
+                "popular": self.popular[row],
+            }
+        )
+
+
+class Scorer(Protocol):
+    """A fitted model as the estimators use it."""
+
+    def scores(self, users: NDArray[np.int64]) -> Floats:
+        """Return scores (len(users), n_items)."""
+
+    def scores_of(self, history: csr_array) -> Floats:
+        """Return scores (m, n_items) of new users with these histories (m, n_items)."""
+
+    def item_similarity(self, item: int) -> Floats:
+        """Return how similar every item is to one, (n_items,)."""
+
+    def user_similarity(self, user: int) -> Floats:
+        """Return how similar every user is to one, (n_users,)."""
+
+
+class VectorScorer:
+    """Scores by the vectors of a trained model.
+
+    Parameters
+    ----------
+    model : RankingModel
+    weights : dict of Tensor
+    vectors : ndarray of float32, shape (n_users + n_items, d)
+        Those of the weights, nothing dropped.
+    """
+
+    def __init__(self, model: RankingModel, weights: Weights, vectors: Floats) -> None:
+        self.model, self.weights, self.vectors = model, weights, vectors
+
+    def scores(self, users: NDArray[np.int64]) -> Floats:
+        """Return dot products (len(users), n_items)."""
+        return self._products(self.vectors[users])
+
+    def scores_of(self, history: csr_array) -> Floats:
+        """Return scores (m, n_items) of new users, folded in without training."""
+        with torch.no_grad(), one_torch_thread():
+            folded = self.model.fold_in(self.weights, history).numpy()
+        return self._products(folded)
+
+    def _products(self, rows: Floats) -> Floats:
+        items = torch.from_numpy(self.vectors[self.model.n_users :])
+        with one_torch_thread():
+            products: Floats = (torch.from_numpy(np.ascontiguousarray(rows)) @ items.T).numpy()
+        return products
+
+    def item_similarity(self, item: int) -> Floats:
+        """Return cosines with one item's vector, (n_items,)."""
+        return _cosines(self.vectors[self.model.n_users :], item)
+
+    def user_similarity(self, user: int) -> Floats:
+        """Return cosines with one user's vector, (n_users,)."""
+        return _cosines(self.vectors[: self.model.n_users], user)
+
+
+def _cosines(vectors: Floats, place: int) -> Floats:
+    lengths = np.linalg.norm(vectors, axis=1)
+    safe = np.where(lengths > 0.0, lengths, 1.0)
+    cosines: Floats = (vectors @ vectors[place] / (safe * safe[place])).astype(np.float32)
+    return cosines
+
+
+class HistoryScorer:
+    """Scores by the histories of users.
+
+    Parameters
+    ----------
+    recommender : ReferenceRecommender
+    train : csr_array of shape (n_users, n_items)
+    """
+
+    def __init__(self, recommender: ReferenceRecommender, train: csr_array) -> None:
+        self.recommender, self.train = recommender, train
+
+    def scores(self, users: NDArray[np.int64]) -> Floats:
+        """Return scores (len(users), n_items)."""
+        return self.recommender.scores(self.train[users])
+
+    def scores_of(self, history: csr_array) -> Floats:
+        """Return scores (m, n_items) of new users; nothing distinguishes them from others."""
+        return self.recommender.scores(history)
+
+    def item_similarity(self, item: int) -> Floats:
+        """Return how similar every item is to one, (n_items,)."""
+        return self.recommender.similarity(item)
+
+    def user_similarity(self, user: int) -> Floats:
+        """Say that there are no vectors of users."""
+        raise InputError(
+            f"model={self.recommender.name!r} knows nothing of similar users. Use another model."
+        )

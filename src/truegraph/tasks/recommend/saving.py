@@ -1,0 +1,200 @@
+"""Fitted recommenders on disk: JSON, npz and safetensors in one folder.
+
+Ids may be strings, numbers and tuples of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.identifiers import ids_from_json, ids_to_json
+from truegraph.data.interactions.interactions import Interactions
+from truegraph.data.storage import (
+    PathLike,
+    csr_from_arrays,
+    csr_to_arrays,
+    read_npz,
+    read_safetensors,
+    write_npz,
+    write_safetensors,
+)
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.recommenders.registry import (
+    RANKING_MODELS,
+    find_recommender,
+    recommender_settings,
+)
+from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.tasks.recommend.estimator import BayesianRecommender
+from truegraph.tasks.recommend.false_negatives import RemovedNegatives
+from truegraph.tasks.recommend.fitted import ServingRecommender
+from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
+
+_FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
+_VECTORS = "vectors of users and items"  # beside the weights, in the same file
+
+Estimator = TypeVar("Estimator", bound=ServingRecommender)
+
+
+def save_recommender(estimator: ServingRecommender, folder: PathLike) -> None:
+    """Write a fitted recommender."""
+    place = Path(folder)
+    data, scorer = estimator.interactions_, estimator._scorer
+    document: dict[str, Any] = {
+        "params": _plain_params(estimator),
+        "settings": asdict(_settings(scorer)),
+        "seed": estimator.seed_,
+        "seconds": estimator.seconds_,
+        "name": data.name,
+        "users": ids_to_json(data.user_ids, "users"),
+        "items": ids_to_json(data.item_ids, "items"),
+        "notes": list(data.notes),
+    }
+    arrays = {
+        **csr_to_arrays(estimator._train_pairs, "train"),
+        **csr_to_arrays(estimator._seen, "seen"),
+        **_history_arrays(estimator),
+    }
+    files = [ARRAYS]
+    if isinstance(scorer, VectorScorer):
+        tensors = {name: tensor.numpy() for name, tensor in scorer.weights.items()}
+        write_safetensors(place / WEIGHTS, tensors | {_VECTORS: scorer.vectors})
+        files.append(WEIGHTS)
+    else:
+        assert isinstance(scorer, HistoryScorer)
+        arrays |= _packed_weights(scorer.recommender.weights)
+    if isinstance(estimator, BayesianRecommender):
+        arrays |= csr_to_arrays(estimator.removed_negatives_.pairs, "removed")
+        document["bayesian"] = _bayesian_facts(estimator)
+        estimator.learned_graph_.save(place / GRAPH)
+        files.append(GRAPH)
+    write_npz(place / ARRAYS, arrays)
+    _FOLDER.write_document(place, estimator, document, files)
+
+
+def _plain_params(estimator: ServingRecommender) -> dict[str, Any]:
+    params = estimator.get_params(deep=False)
+    options = params["options"]
+    if is_dataclass(options) and not isinstance(options, type):
+        options = asdict(options)
+    params["options"] = None if options is None else dict(options)
+    params["random_state"] = estimator.seed_
+    if "fractions" in params:
+        params["fractions"] = [float(fraction) for fraction in params["fractions"]]
+    return params
+
+
+def _settings(scorer: Scorer) -> Any:
+    if isinstance(scorer, VectorScorer):
+        return scorer.model.settings
+    assert isinstance(scorer, HistoryScorer)
+    return scorer.recommender.settings
+
+
+def _history_arrays(estimator: ServingRecommender) -> dict[str, NDArray[Any]]:
+    trained: TrainedRanking | None = estimator.history_
+    if trained is None:
+        return {}
+    best = np.array([trained.best_epoch, trained.best_recall, *trained.start])
+    curves = {name: getattr(trained, name) for name in ("losses", "recalls", "watched")}
+    return curves | {"best": best}
+
+
+def _packed_weights(weights: Any) -> dict[str, NDArray[Any]]:
+    if isinstance(weights, csr_array):
+        return csr_to_arrays(weights, "weights")
+    return {"weights": np.asarray(weights)}
+
+
+def _bayesian_facts(estimator: BayesianRecommender) -> dict[str, Any]:
+    correlation = estimator.rank_correlation_
+    return {
+        "fraction": estimator.fraction_,
+        "kept": estimator.removed_negatives_.kept,
+        "rank_correlation": None if np.isnan(correlation) else correlation,
+        "validation_recall": list(estimator.validation_recall_.items()),
+    }
+
+
+def load_recommender(kind: type[Estimator], folder: PathLike) -> Estimator:
+    """Read a fitted recommender of a class."""
+    return _FOLDER.load(kind, folder, _restored)
+
+
+def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
+    arrays = read_npz(place / ARRAYS)
+    params = document["params"]
+    if "fractions" in params:
+        params["fractions"] = tuple(params["fractions"])
+    estimator = kind(**params)
+    train, seen = csr_from_arrays(arrays, "train"), csr_from_arrays(arrays, "seen")
+    estimator.seed_ = int(document["seed"])
+    estimator.seconds_ = float(document["seconds"])
+    estimator.interactions_ = _interactions(document, seen)
+    estimator._train_pairs, estimator._seen = train, seen
+    counts = np.bincount(train.indices, minlength=train.shape[1])
+    estimator._popularity = counts.astype(np.float32)
+    settings = recommender_settings(params["model"], document["settings"])
+    estimator._scorer = _scorer(params["model"], settings, train, arrays, place)
+    estimator.history_ = _history(arrays, estimator._scorer)
+    if isinstance(estimator, BayesianRecommender):
+        _restore_bayesian(estimator, document["bayesian"], arrays, place)
+    return estimator
+
+
+def _interactions(document: dict[str, Any], seen: csr_array) -> Interactions:
+    users = np.repeat(np.arange(seen.shape[0]), np.diff(seen.indptr))
+    return Interactions(
+        users.astype(np.int64),
+        seen.indices.astype(np.int64),
+        ids_from_json(document["users"]),
+        ids_from_json(document["items"]),
+        name=str(document["name"]),
+        notes=tuple(document["notes"]),
+    )
+
+
+def _scorer(
+    name: str, settings: Any, train: csr_array, arrays: dict[str, NDArray[Any]], place: Path
+) -> Scorer:
+    if name in RANKING_MODELS:
+        tensors = read_safetensors(place / WEIGHTS)
+        vectors = tensors.pop(_VECTORS)
+        weights = {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
+        return VectorScorer(RANKING_MODELS[name](settings, train), weights, vectors)
+    kind: Any = find_recommender(name)
+    if "weights_indptr" in arrays:
+        return HistoryScorer(kind(settings, csr_from_arrays(arrays, "weights")), train)
+    return HistoryScorer(kind(settings, arrays["weights"]), train)
+
+
+def _history(arrays: dict[str, NDArray[Any]], scorer: Scorer) -> TrainedRanking | None:
+    if "losses" not in arrays or not isinstance(scorer, VectorScorer):
+        return None
+    epoch, recall, *start = (float(value) for value in arrays["best"])
+    curves = {name: arrays[name] for name in ("losses", "recalls", "watched")}
+    began = (start[0], start[1])
+    return TrainedRanking(scorer.weights, int(epoch), recall, start=began, **curves)
+
+
+def _restore_bayesian(
+    estimator: BayesianRecommender,
+    facts: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    place: Path,
+) -> None:
+    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH)
+    pairs = csr_from_arrays(arrays, "removed")
+    estimator.fraction_ = float(facts["fraction"])
+    estimator.removed_negatives_ = RemovedNegatives(pairs, estimator.fraction_, int(facts["kept"]))
+    correlation = facts["rank_correlation"]
+    estimator.rank_correlation_ = float("nan") if correlation is None else float(correlation)
+    estimator.validation_recall_ = {float(f): float(r) for f, r in facts["validation_recall"]}

@@ -1,0 +1,190 @@
+"""Models compared on one split: the lists of best items that each gives every user.
+
+A Bayesian model is called like its base with a ``b`` in front, ``bngcf`` like ``ngcf``. The base
+name stands for the base model trained on with the original pool of negatives, which is the fair
+comparison (see `truegraph.tasks.recommend.algorithm3`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.interactions.interaction_splits import InteractionSplit
+from truegraph.errors import InputError
+from truegraph.nn.closed_form.reference_recommenders import REFERENCE_RECOMMENDERS
+from truegraph.nn.recommenders.registry import (
+    RANKING_MODELS,
+    find_recommender,
+    recommender_settings,
+)
+from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.nn.recommenders.validation_recall import HeldOutRecall
+from truegraph.nn.top_items import rank_items
+from truegraph.progress import Progress
+from truegraph.tasks.recommend.algorithm3 import BayesianOptions, BayesianResult, RankingRun
+from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+
+MODELS = (
+    *(name for base in RANKING_MODELS for name in (base, f"b{base}")),
+    *REFERENCE_RECOMMENDERS,
+)
+DEPTH = 100  # of the lists; NGCF's form of NDCG looks at so many items
+
+
+@dataclass(frozen=True, eq=False)
+class ModelLists:
+    """What one model made of a split.
+
+    Attributes
+    ----------
+    model : str
+    top_items : ndarray of int64, shape (n_users, 100)
+        Each user's best items of those that are not masked.
+    settings : dict
+        With everything that was chosen on the validation interactions.
+    trained : TrainedRanking or None
+        The continued training; None for models that are not trained.
+    bayesian : BayesianResult or None
+    seconds : float
+        What this model took; a base model that another one trained before is not counted.
+    """
+
+    model: str
+    top_items: NDArray[np.int64]
+    settings: dict[str, Any]
+    trained: TrainedRanking | None
+    bayesian: BayesianResult | None
+    seconds: float
+
+
+def split_name(model: str) -> tuple[str, bool]:
+    """Return the base of a model's name and whether the model is its Bayesian version."""
+    if model in RANKING_MODELS or model in REFERENCE_RECOMMENDERS:
+        return model, False
+    if model[:1] == "b" and model[1:] in RANKING_MODELS:
+        return model[1:], True
+    raise InputError(f"model={model!r} must be one of {', '.join(MODELS)}.")
+
+
+def split_settings(model: str, settings: Mapping[str, Any] | None) -> tuple[Any, BayesianOptions]:
+    """Return the settings of the base model, and the options of the continued trainings.
+
+    Parameters
+    ----------
+    model : str
+    settings : mapping or None
+        Both together under their own names, only what differs from the defaults.
+    """
+    base, is_bayesian = split_name(model)
+    given = dict(settings or {})
+    if base not in RANKING_MODELS:
+        return recommender_settings(base, given), BayesianOptions()
+    known = {field.name for field in fields(BayesianOptions)}
+    if not is_bayesian:
+        known = {"continued_patience"}
+    options = {name: given.pop(name) for name in list(given) if name in known}
+    if "fractions" in options:
+        options["fractions"] = tuple(options["fractions"])
+    return recommender_settings(base, given), BayesianOptions(**options)
+
+
+class RecommendationTrial:
+    """Models on one split with one seed; a base and its Bayesian version share the training.
+
+    Parameters
+    ----------
+    split : InteractionSplit
+        Test interactions are not looked at, unless `watch_test` records them.
+    seed : int
+    mask : tuple of str, default=("train",)
+        Which of "train" and "validation" are no candidates in the lists. The paper masks training
+        interactions only.
+    cache : Path, optional
+        Folder in which trainings are kept, so that they need not be repeated.
+    progress : Progress, optional
+    watch_test : bool, default=False
+        Record the test recall of every epoch of the continued trainings, for pictures.
+    """
+
+    def __init__(
+        self,
+        split: InteractionSplit,
+        seed: int,
+        *,
+        mask: tuple[str, ...] = ("train",),
+        cache: Path | None = None,
+        progress: Progress | None = None,
+        watch_test: bool = False,
+    ) -> None:
+        if not mask or not set(mask) <= {"train", "validation"} or "train" not in mask:
+            raise InputError(f'mask={mask!r} must be ("train",) or ("train", "validation").')
+        self.split, self.seed = split, seed
+        self.masked = split.train
+        if "validation" in mask:
+            self.masked = csr_array(split.train + split.validation)
+        self._cache, self._progress = cache, progress or Progress()
+        self._watched = HeldOutRecall(split.train, split.test) if watch_test else None
+        self._runs: dict[str, RankingRun] = {}
+
+    def run(self, model: str, settings: Mapping[str, Any] | None = None) -> ModelLists:
+        """Train a model and rank the items for every user.
+
+        Parameters
+        ----------
+        model : str
+            One of `MODELS`.
+        settings : mapping, optional
+            See `split_settings`.
+        """
+        began = time.perf_counter()
+        base, is_bayesian = split_name(model)
+        if base in REFERENCE_RECOMMENDERS:
+            return self._reference(model, settings, began)
+        run = self._run(model, settings)
+        found = run.bayesian() if is_bayesian else None
+        trained = found.trained if found is not None else run.baseline()
+        scorer = VectorScorer(run.model, trained.weights, run.vectors(trained.weights))
+        chosen = asdict(run.model.settings) | asdict(run.options)
+        return ModelLists(
+            model, self._lists(scorer), chosen, trained, found, time.perf_counter() - began
+        )
+
+    def _run(self, model: str, settings: Mapping[str, Any] | None) -> RankingRun:
+        own, options = split_settings(model, settings)
+        base, _ = split_name(model)
+        key = f"{base} {own}"
+        if key not in self._runs:
+            self._runs[key] = RankingRun(
+                base,
+                own,
+                self.split.train,
+                self.split.validation,
+                self.seed,
+                progress=self._progress,
+                watched=self._watched,
+                cache=self._cache,
+            )
+        self._runs[key].options = options
+        return self._runs[key]
+
+    def _reference(
+        self, model: str, settings: Mapping[str, Any] | None, began: float
+    ) -> ModelLists:
+        kind: Any = find_recommender(model)
+        own, _ = split_settings(model, settings)
+        made = kind.fit(own, self.split.train, self.split.validation)
+        lists = self._lists(HistoryScorer(made, self.split.train))
+        seconds = time.perf_counter() - began
+        return ModelLists(model, lists, asdict(made.settings), None, None, seconds)
+
+    def _lists(self, scorer: Scorer) -> NDArray[np.int64]:
+        everyone = np.arange(self.masked.shape[0])
+        return rank_items(scorer.scores, everyone, self.masked, DEPTH)[0]

@@ -1,0 +1,64 @@
+"""R-hat and effective sample size on chains whose answer is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truegraph.errors import ConvergenceWarning
+from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
+
+
+def _autoregressive(correlation: float, chains: int = 4, sweeps: int = 4000) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    trace = np.empty((chains, sweeps, 1))
+    value = rng.normal(size=(chains, 1))
+    for s in range(sweeps):
+        noise = rng.normal(size=(chains, 1))
+        value = correlation * value + np.sqrt(1.0 - correlation**2) * noise
+        trace[:, s] = value
+    return trace
+
+
+@pytest.mark.parametrize("correlation", [-0.3, 0.0, 0.5, 0.9])
+def test_effective_sample_size_of_an_autoregression(correlation: float) -> None:
+    expected = 16_000 * (1.0 - correlation) / (1.0 + correlation)
+    found = effective_sample_size(_autoregressive(correlation))
+    assert found[0] == pytest.approx(expected, rel=0.15)
+
+
+def test_r_hat_is_one_for_equal_chains_and_not_for_others() -> None:
+    trace = _autoregressive(0.2)
+    assert split_r_hat(trace)[0] < 1.005
+    apart = trace + np.array([0.0, 0.0, 0.0, 2.0])[:, None, None]
+    assert split_r_hat(apart)[0] > 1.2
+    assert effective_sample_size(apart)[0] < 20.0
+    # a drift that all chains share shows in the halves
+    drifting = trace + np.linspace(0.0, 3.0, trace.shape[1])[None, :, None]
+    assert split_r_hat(drifting)[0] > 1.2
+
+
+def test_few_sweeps_and_constants() -> None:
+    assert np.isnan(split_r_hat(np.zeros((2, 3, 1)))).all()
+    assert np.isnan(effective_sample_size(np.zeros((2, 3, 1)))).all()
+    assert split_r_hat(np.zeros((2, 8, 1)))[0] == 1.0
+
+
+def _diagnostics(**changed: float) -> Diagnostics:
+    facts = {"r_hat": 1.01, "ess": 700.0, "ess_min": 200.0, "stuck": 0} | changed
+    return Diagnostics(
+        draws=100, chains=4, sweeps=200, burn_in=100, followed=9, seconds=1.0, interrupted=False,
+        **facts,
+    )  # fmt: skip
+
+
+def test_warnings() -> None:
+    _diagnostics().warn()
+    for changed, said in [
+        ({"r_hat": 1.06}, r"R-hat is 1\.060, above 1\.05"),
+        ({"r_hat": np.nan}, "R-hat is nan"),
+        ({"ess_min": 60.0}, "effective sample size is 60, below 100"),
+        ({"stuck": 2}, "2 weights could not be drawn"),
+    ]:
+        with pytest.warns(ConvergenceWarning, match=said):
+            _diagnostics(**changed).warn()

@@ -1,0 +1,123 @@
+"""The solver's own interface: forms, warm starts, progress, and its linear systems."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import learn_graph
+from truegraph.learning.solve import incomplete_cholesky, kernels, primal_dual, solver
+from truegraph.learning.solve.solver import one_parameter_form
+from truegraph.testing import dual_bound, primal_objective
+
+
+@pytest.fixture(scope="module")
+def candidates() -> csr_array:
+    points = np.random.default_rng(71).standard_t(2.0, size=(300, 3))
+    return learn_graph(points, degree=8).candidates
+
+
+def test_the_papers_two_parameters() -> None:
+    """The paper's beta |A|_F^2 counts every pair twice: a = alpha, b = 2 beta."""
+    theta, scale = one_parameter_form(alpha=3.0, beta=0.5)
+    assert theta == pytest.approx(1.0 / math.sqrt(3.0))
+    assert scale == pytest.approx(math.sqrt(3.0))
+    assert one_parameter_form(alpha=1.0, beta=0.5) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "gap", "converged"),
+    [
+        (10.0, 9.0, 0.1, False),
+        (0.1, 0.05, 0.05, False),  # relative to 1 at least
+        (-10.0, -11.0, 0.1, False),
+        (10.0, 10.0 - 1e-6, 1e-7, True),
+        (10.0, 10.0 + 1e-14, 0.0, True),  # by rounding alone
+        (math.nan, 1.0, math.inf, False),
+        (1.0, math.nan, math.inf, False),
+        (math.inf, 1.0, math.inf, False),
+        (math.nan, math.nan, math.inf, False),
+    ],
+)
+def test_the_relative_gap(
+    primal: float, dual: float, gap: float, converged: bool, candidates: csr_array
+) -> None:
+    solved = solver.solve(candidates, 2.0, tol=1e-6)
+    solution = dataclasses.replace(solved, primal=primal, dual=dual)
+    assert solution.relative_gap == pytest.approx(gap, rel=1e-6)
+    assert solution.converged is converged
+
+
+@pytest.mark.parametrize("solve", [solver.solve, primal_dual.solve])
+def test_the_solution_certifies_itself(solve: object, candidates: csr_array) -> None:
+    solution = solve(candidates, 2.0, tol=1e-4, max_iter=5000)
+    graph = csr_array(
+        (solution.weights, candidates.indices, candidates.indptr), shape=candidates.shape
+    )
+    assert solution.primal == pytest.approx(primal_objective(graph, candidates, 2.0), rel=1e-9)
+    bound = dual_bound(solution.multipliers, candidates, 2.0)
+    assert solution.dual == pytest.approx(bound, rel=1e-9)
+    assert solution.degree == np.count_nonzero(solution.weights) / 300
+
+
+def test_a_solution_is_its_own_best_start(candidates: csr_array) -> None:
+    cold = solver.solve(candidates, 3.0, tol=1e-10)
+    warm = solver.solve(candidates, 3.0, tol=1e-10, start=cold)
+    assert warm.iterations - cold.iterations <= 1
+    near = solver.solve(candidates, 3.1, tol=1e-10, start=cold)
+    from_nothing = solver.solve(candidates, 3.1, tol=1e-10)
+    assert near.primal == pytest.approx(from_nothing.primal, rel=1e-9)
+    assert near.iterations - cold.iterations < from_nothing.iterations
+
+
+@pytest.mark.parametrize("solve", [solver.solve, primal_dual.solve])
+def test_every_step_is_reported(solve: object, candidates: csr_array) -> None:
+    seen: list[tuple[int, float]] = []
+    solution = solve(
+        candidates, 2.0, tol=1e-3, max_iter=3000, on_step=lambda i, gap: seen.append((i, gap))
+    )
+    numbers = [number for number, _ in seen]
+    assert numbers == sorted(numbers)
+    assert numbers[-1] == solution.iterations
+    assert seen[-1][1] < seen[0][1]
+
+
+def stiff_system(seed: int, nodes: int = 200) -> tuple[np.ndarray, tuple, np.ndarray]:
+    """A system as the Hessian has: Lam S S' Lam / 2 plus the identity, lam over six decades."""
+    rng = np.random.default_rng(seed)
+    pattern = np.triu(rng.random((nodes, nodes)) < 0.05, 1) | np.eye(nodes, k=1, dtype=bool)
+    pattern = (pattern | pattern.T).astype(float)
+    lam = 10.0 ** rng.uniform(-3, 3, size=nodes)
+    signless = pattern + np.diag(pattern.sum(axis=1))
+    matrix = np.eye(nodes) + 0.5 * lam[:, None] * signless * lam
+    off = csr_array(matrix - np.diag(np.diag(matrix)))
+    active = np.diff(off.indptr).astype(np.int64)
+    parts = (off.indptr, active, off.indices, off.data, np.diag(matrix).copy())
+    return matrix, parts, lam
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_both_conjugate_gradients_solve_their_systems(seed: int) -> None:
+    matrix, parts, lam = stiff_system(seed)
+    right = lam * np.random.default_rng(seed).normal(size=lam.size)
+    wanted = np.linalg.solve(matrix, right)
+    plain = np.empty(lam.size)
+    order = np.argsort(-lam, kind="stable")
+    many = kernels.conjugate_gradients(*parts, right, 1e-12, 20_000, plain)
+    stiff, few = incomplete_cholesky.Factored(*parts, order).solve(right, 1e-12)
+    for found in (plain, stiff):
+        error = wanted - found
+        assert error @ matrix @ error < 1e-12 * (wanted @ matrix @ wanted)
+    assert few < many
+
+
+def test_conjugate_gradients_stop_at_their_limit() -> None:
+    _, parts, lam = stiff_system(9)
+    out = np.empty(lam.size)
+    assert kernels.conjugate_gradients(*parts, lam, 1e-15, 3, out) == 3
+    assert kernels.conjugate_gradients(*parts, 0.0 * lam, 1e-6, 50, out) == 0
+    assert (out == 0.0).all()
