@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from truegraph.data.graphs.adjacency import to_pyg
 from truegraph.errors import InputError
-from truegraph.learning import learn_graph
+from truegraph.learning import GraphLearner
 
 try:
     import torch
@@ -40,8 +40,9 @@ class LearnGraph(BaseTransform):
     ----------
     degree : float, optional
         Wanted average number of edges per node; default 10.
-    **options
-        As the parameters of `truegraph.GraphLearner`: `metric`, `scope`, `random_state` and so on.
+    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
+first_theta, random_state, n_jobs, progress
+        As the parameters of `truegraph.GraphLearner`.
 
     Examples
     --------
@@ -49,15 +50,49 @@ class LearnGraph(BaseTransform):
     LearnGraph(degree=5, metric='cosine')
     """
 
-    def __init__(self, degree: float | None = None, **options: Any) -> None:
-        self.options = options if degree is None else {"degree": degree, **options}
+    def __init__(
+        self,
+        degree: float | None = None,
+        *,
+        theta: float | None = None,
+        alpha: float | None = None,
+        beta: float | None = None,
+        metric: str = "sqeuclidean",
+        candidate_ratio: float = 3.0,
+        candidates: str = "auto",
+        scope: str = "candidates",
+        solver: str = "newton",
+        tol: float = 1e-6,
+        max_iter: int | None = None,
+        first_theta: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.learner = GraphLearner(
+            degree,
+            theta=theta,
+            alpha=alpha,
+            beta=beta,
+            metric=metric,
+            candidate_ratio=candidate_ratio,
+            candidates=candidates,
+            scope=scope,
+            solver=solver,
+            tol=tol,
+            max_iter=max_iter,
+            first_theta=first_theta,
+            random_state=random_state,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
     def forward(self, data: Data) -> Data:
         """Put the learned graph into `data`, a copy that `__call__` has made."""
         x = getattr(data, "x", None)
         if x is None:
             raise InputError("data.x is None, and the graph is learned from it. Set data.x.")
-        learned = to_pyg(learn_graph(_points(x), **self.options).adjacency)
+        learned = to_pyg(self.learner.fit(_points(x)).graph_.adjacency)
         for name in data.keys():  # noqa: SIM118 - iterating over data gives pairs
             if data.is_edge_attr(name) or name == "adj_t":
                 del data[name]
@@ -66,8 +101,7 @@ class LearnGraph(BaseTransform):
         return data
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self.options.items())
-        return f"{type(self).__name__}({given})"
+        return repr(self.learner).replace(type(self.learner).__name__, type(self).__name__)
 
 
 def _points(x: torch.Tensor) -> NDArray[Any] | csr_array:

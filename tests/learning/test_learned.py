@@ -4,6 +4,7 @@ import dataclasses
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
@@ -178,5 +179,48 @@ def test_an_edge_table_lists_every_edge_once(graph: LearnedGraph) -> None:
     assert len(table) == graph.n_edges
     assert (table["source"] < table["target"]).all()
     names = [f"node {i}" for i in range(50)]
-    named = graph.to_pandas(names)
+    named = graph.named(names).to_pandas()
     assert (named["source"] == [names[i] for i in table["source"]]).all()
+
+
+@pytest.fixture
+def people() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    index = pd.Index([f"person {i}" for i in range(30)], name="who")
+    return pd.DataFrame(rng.normal(size=(30, 3)), index=index, columns=["a", "b", "c"])
+
+
+def test_the_index_of_a_table_names_the_nodes(people: pd.DataFrame, tmp_path: Path) -> None:
+    learned = learn_graph(people, degree=4)
+    assert learned.names == tuple(people.index)
+    assert set(learned.to_pandas()["source"]) <= set(people.index)
+    assert set(learned.to_networkx().nodes) == set(people.index)
+    assert set(learned.posterior().to_pandas()["target"]) <= set(people.index)
+    learned.save(tmp_path / "graph.npz")
+    assert LearnedGraph.load(tmp_path / "graph.npz").names == learned.names
+    unnamed = learn_graph(people.to_numpy(), degree=4)
+    assert unnamed.names is None
+    np.testing.assert_array_equal(unnamed.adjacency.data, learned.adjacency.data)
+
+
+def test_an_index_that_only_counts_rows_is_no_name(people: pd.DataFrame) -> None:
+    assert learn_graph(people.reset_index(drop=True), degree=4).names is None
+
+
+def test_names_of_other_kinds(people: pd.DataFrame) -> None:
+    days = people.set_axis(pd.date_range("2026-01-01", periods=30), axis=0)
+    assert learn_graph(days, degree=4).names[0] == "2026-01-01 00:00:00"
+    pairs = people.set_axis(pd.MultiIndex.from_product([["x", "y", "z"], range(10)]), axis=0)
+    assert learn_graph(pairs, degree=4).names[0] == ("x", 0)
+
+
+def test_names_must_be_distinct_and_as_many_as_nodes(
+    graph: LearnedGraph, people: pd.DataFrame
+) -> None:
+    with pytest.raises(InputError, match="49 names are given for 50 nodes"):
+        graph.named(range(49))
+    with pytest.raises(InputError, match="nodes 0 and 1 have the same name 'a'"):
+        graph.named("a" for _ in range(50))
+    assert graph.named(range(50, 100)).named(None).names is None
+    with pytest.raises(InputError, match="the index of X holds 'twice' more than once"):
+        learn_graph(people.set_axis(["twice"] * 30, axis=0), degree=4)

@@ -184,7 +184,8 @@ def _learn(job: _Job, options: dict[str, Any]) -> LearnedGraph:
         announce_compilation("truegraph.learning", seconds=15)
     from truegraph.learning import GraphLearner
 
-    return GraphLearner(**options, progress=not job.quiet).fit(job.points.matrix).graph_
+    learner = GraphLearner(**options, progress=not job.quiet).fit(job.points.matrix)
+    return learner.graph_.named(job.points.node_names)
 
 
 def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
@@ -196,21 +197,21 @@ def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> 
         if job.out is not None:
             progress.stage("write")
             if posterior is not None:
-                write_table(posterior, job.out, job.points.node_names)
+                write_table(posterior, job.out)
             else:
-                _write_graph(graph, job.points, job.out)
+                _write_graph(graph, job.out)
         if job.picture is not None:
             progress.stage("draw")
             _draw(graph, job, job.picture)
 
 
-def _write_graph(graph: LearnedGraph, points: Points, out: Path) -> None:
+def _write_graph(graph: LearnedGraph, out: Path) -> None:
     from truegraph.data.graphs.graph_files import write_graph
 
     if out.suffix.lower() == ".npz":
         graph.save(out)
     else:
-        write_graph(out, graph.adjacency, points.node_names)
+        write_graph(out, graph.adjacency, graph.names)
 
 
 def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:

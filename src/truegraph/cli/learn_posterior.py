@@ -74,12 +74,12 @@ def infer(
     )
 
 
-def write_table(posterior: GraphPosterior, out: Path, node_names: Any) -> None:
+def write_table(posterior: GraphPosterior, out: Path) -> None:
     """Write a row for every candidate pair to a .csv file, atomically."""
     from truegraph.data.storage import atomic_write
 
     with atomic_write(out) as temporary:
-        posterior.to_pandas(node_names, LEVEL).to_csv(temporary, index=False)
+        posterior.to_pandas(LEVEL).to_csv(temporary, index=False)
 
 
 def posterior_document(posterior: GraphPosterior) -> dict[str, Any]:

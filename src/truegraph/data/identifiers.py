@@ -66,6 +66,21 @@ def _ordered(values: Iterable[Any]) -> list[Any]:
         return list(values)
 
 
+def check_names(names: Iterable[Hashable], count: int) -> tuple[Hashable, ...]:
+    """Return the names of `count` nodes, each of its own: NumPy's scalars become Python's."""
+    plain = tuple(_plain(name) for name in names)
+    if len(plain) != count:
+        raise InputError(f"{len(plain)} names are given for {count} nodes; give one per node.")
+    number_of: dict[Hashable, int] = {}
+    for place, name in enumerate(plain):
+        before = number_of.setdefault(name, place)
+        if before != place:
+            raise InputError(
+                f"nodes {before} and {place} have the same name {name!r}; give distinct names."
+            )
+    return plain
+
+
 def unknown_id(value: Any, known: Collection[Hashable], what: str) -> InputError:
     """Return the error that says that an id is not known, and what ids look like."""
     near = next(_same_text(value, known), None)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock
+
 from truegraph.data.storage import PathLike
 
 
@@ -19,13 +21,10 @@ def file_lock(path: PathLike) -> Iterator[None]:
     Parameters
     ----------
     path : path-like
-        A file that stands for the lock; it is made, stays, and has no content.
+        A file that stands for the lock; it has no content.
     """
     with ExitStack() as held:
-        with suppress(ModuleNotFoundError, OSError):  # Windows; no locks, or no right to write
-            import fcntl
-
+        with suppress(NotImplementedError, OSError):  # no locks, or no right to write
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            stream = held.enter_context(Path(path).open("ab"))
-            fcntl.flock(stream, fcntl.LOCK_EX)
+            held.enter_context(FileLock(path))
         yield

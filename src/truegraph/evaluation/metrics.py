@@ -1,4 +1,8 @@
-"""How good predicted classes and class probabilities are."""
+"""How good predicted classes and class probabilities are.
+
+scikit-learn is imported where it is used: it takes a second, and pages of stored results do not
+need it.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +20,9 @@ def accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     labels, predicted : array-like of int, shape (n_nodes,)
         True and predicted classes.
     """
-    labels, predicted = _same_length(labels, predicted)
-    return float(np.mean(labels == predicted))
+    from sklearn.metrics import accuracy_score
+
+    return float(accuracy_score(*_same_length(labels, predicted)))
 
 
 def macro_f1(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -30,11 +35,10 @@ def macro_f1(labels: ArrayLike, predicted: ArrayLike) -> float:
     labels, predicted : array-like of int, shape (n_nodes,)
         True and predicted classes.
     """
-    labels, predicted = _same_length(labels, predicted)
-    classes = np.union1d(labels, predicted)
-    right = np.array([np.sum((labels == c) & (predicted == c)) for c in classes])
-    either = np.array([np.sum(labels == c) + np.sum(predicted == c) for c in classes])
-    return float(np.mean(2 * right / either))
+    from sklearn.metrics import f1_score
+
+    scores = f1_score(*_same_length(labels, predicted), average="macro", zero_division=0)
+    return float(scores)
 
 
 def negative_log_likelihood(labels: ArrayLike, probabilities: ArrayLike) -> float:
@@ -88,16 +92,13 @@ def error_detection_auroc(uncertainty: ArrayLike, correct: ArrayLike) -> float:
     auroc : float
         NaN when all predictions are right or all are wrong.
     """
-    from scipy.stats import rankdata
+    from sklearn.metrics import roc_auc_score
 
     values, correct = _same_length(uncertainty, correct)
     wrong = ~correct.astype(bool)
-    n_wrong, n_right = int(wrong.sum()), int((~wrong).sum())
-    if n_wrong == 0 or n_right == 0:
+    if wrong.all() or not wrong.any():
         return float("nan")
-    # Mann-Whitney: the ranks of the wrong ones, less the least they could sum to.
-    above = rankdata(values)[wrong].sum() - n_wrong * (n_wrong + 1) / 2
-    return float(above / (n_wrong * n_right))
+    return float(roc_auc_score(wrong, values))
 
 
 def checked_probabilities(

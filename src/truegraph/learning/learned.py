@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.graphs import adjacency as graphs
+from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
 
@@ -43,9 +44,9 @@ class Certificate:
     search, recall : str, float
         Engine of the neighbour search ("exact", "ivf", "hnsw", or "given" for precomputed
         candidates), and the share of true neighbours it found on a sample.
-    solver, iterations, inner_iterations, smoothed
-        How the solving went, all solves of the density search together; smoothed says that plain
-        Newton had stalled.
+    solver, iterations, inner_iterations, stalled
+        How the solving went, all solves of the density search together; stalled says that
+        Newton's method had stalled, so that an interior point method took over.
     seconds : dict
         Seconds per stage: search, candidates, solve, total.
     """
@@ -66,7 +67,7 @@ class Certificate:
     solver: str
     iterations: int
     inner_iterations: int
-    smoothed: bool
+    stalled: bool
     seconds: dict[str, float] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
@@ -89,6 +90,9 @@ class LearnedGraph:
         Distances of the candidate pairs, stored zeros included.
     n_users : int or None
         For a graph between users and items: nodes 0 .. n_users - 1 are the users.
+    names : tuple of n_nodes hashable, or None
+        Names of the nodes, for instance the index of the table that the graph was learned from;
+        tables, NetworkX graphs and files carry them. None: nodes go by their numbers.
     """
 
     adjacency: csr_array
@@ -96,6 +100,7 @@ class LearnedGraph:
     multipliers: NDArray[np.float64]
     candidates: csr_array
     n_users: int | None = None
+    names: tuple[Hashable, ...] | None = None
 
     @property
     def n_nodes(self) -> int:
@@ -192,17 +197,27 @@ class LearnedGraph:
         found: NDArray[np.float64] = multipliers - self.certificate.theta * z
         return self.certificate.scale * found
 
-    def to_networkx(self, node_names: Any = None) -> Any:
-        """Return a `networkx.Graph` with edge attribute "weight"."""
-        return graphs.to_networkx(self.adjacency, node_names)
+    def named(self, names: Iterable[Hashable] | None) -> LearnedGraph:
+        """Return the same graph with other names of its nodes, or with none.
+
+        Parameters
+        ----------
+        names : iterable of n_nodes distinct hashable, or None
+        """
+        given = None if names is None else check_names(names, self.n_nodes)
+        return dataclasses.replace(self, names=given)
+
+    def to_networkx(self) -> Any:
+        """Return a `networkx.Graph` of the nodes' names with edge attribute "weight"."""
+        return graphs.to_networkx(self.adjacency, self.names)
 
     def to_pyg(self, features: Any = None, labels: Any = None) -> Any:
         """Return a `torch_geometric.data.Data` with edge_index and edge_weight."""
         return graphs.to_pyg(self.adjacency, features, labels)
 
-    def to_pandas(self, node_names: Any = None) -> Any:
-        """Return a DataFrame with source, target and weight, each edge once."""
-        return graphs.to_pandas(self.adjacency, node_names)
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with source, target (names) and weight, each edge once."""
+        return graphs.to_pandas(self.adjacency, self.names)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to an .npz file, which `scipy.sparse.load_npz` reads as well."""
@@ -215,6 +230,8 @@ class LearnedGraph:
             "certificate": np.array(json.dumps(self.certificate.as_dict())),
             "n_users": np.array(-1 if self.n_users is None else self.n_users),
         }
+        if self.names is not None:
+            arrays["names"] = np.array(json.dumps(ids_to_json(self.names, "names")))
         write_npz(Path(path), arrays)
 
     @classmethod
@@ -229,7 +246,7 @@ class LearnedGraph:
                 multipliers=arrays["multipliers"],
                 candidates=_matrix(arrays, "candidates_"),
                 n_users=None if n_users < 0 else n_users,
-            )
+            ).named(ids_from_json(json.loads(str(arrays["names"]))) if "names" in arrays else None)
         except KeyError as error:
             raise InputError(
                 f"{path} is not a learned graph: it lacks {error}; "

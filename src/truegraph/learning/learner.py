@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -143,8 +144,9 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : ndarray or sparse matrix of shape (n_nodes, n_features), or Distance
-            Points; distances when metric="precomputed"; or a distance object.
+        X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
+            Points; distances when metric="precomputed"; or a distance object. The index of a
+            DataFrame becomes the names of the graph's nodes.
         y : ignored
         fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
             Pairs that are always, or never, candidates for an edge.
@@ -156,7 +158,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         else:
             data = self._check_input(X)
         masks = check_masks(fixed_pairs, forbidden_pairs, _size(data))
-        self._learn(settings, data, None, *masks)
+        self._learn(settings, data, None, *masks, names=_row_names(X))
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
@@ -207,6 +209,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         n_users: int | None,
         fixed: csr_array | None = None,
         forbidden: csr_array | None = None,
+        names: Sequence[Hashable] | None = None,
     ) -> None:
         """Learn from a distance, or on given candidates, and keep the result."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
@@ -214,15 +217,34 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         with thread_limit(threads), console_progress(self.progress) as progress:
             run = Run(settings, np.random.default_rng(seed), progress)
             if isinstance(data, Distance):
-                self.graph_ = run.on_distance(data, n_users, fixed, forbidden)
+                graph = run.on_distance(data, n_users, fixed, forbidden)
             else:
-                self.graph_ = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+                graph = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+        self.graph_ = graph.named(names)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
         self.n_iter_ = max(1, self.certificate_.iterations)
         if not self.certificate_.converged:
             message = _not_converged(self.certificate_)
             warnings.warn(message, ConvergenceWarning, stacklevel=_level_of_the_caller())
+
+    def _fit_bipartite(self, users: Any, items: Any) -> LearnedGraph:
+        """Do what `learn_bipartite_graph` says."""
+        settings = inputs.check_settings(self.get_params())
+        if self.metric == "precomputed":
+            if items is not None:
+                raise InputError(
+                    "items must be None with metric='precomputed': users already holds the "
+                    "distances between users and items"
+                )
+            table = inputs.check_table("users", users)
+            self._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
+            return self.graph_
+        if items is None:
+            raise InputError("items is None; give a table of shape (n_items, n_features)")
+        tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
+        self._learn(settings, _distance(_stacked(*tables), self.metric), tables[0].shape[0])
+        return self.graph_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -235,20 +257,35 @@ def learn_graph(
     X: Any,
     degree: float | None = None,
     *,
+    theta: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    metric: str = "sqeuclidean",
+    candidate_ratio: float = 3.0,
+    candidates: str = "auto",
+    scope: str = "candidates",
+    solver: str = "newton",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    first_theta: float | None = None,
     fixed_pairs: Any = None,
     forbidden_pairs: Any = None,
-    **options: Any,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> LearnedGraph:
     """Learn the most probable graph of X.
 
     Parameters
     ----------
-    X : ndarray or sparse matrix of shape (n_nodes, n_features), or Distance
+    X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
+        The index of a DataFrame becomes the names of the graph's nodes.
     degree : float, optional
         Wanted average number of edges per node; default 10.
     fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
         Pairs that are always, or never, candidates for an edge.
-    **options
+    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
+first_theta, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Examples
@@ -258,12 +295,45 @@ def learn_graph(
     >>> learn_graph(np.arange(6.0)[:, None], degree=2).n_nodes
     6
     """
-    learner = GraphLearner(degree=degree, **options)
+    learner = GraphLearner(
+        degree,
+        theta=theta,
+        alpha=alpha,
+        beta=beta,
+        metric=metric,
+        candidate_ratio=candidate_ratio,
+        candidates=candidates,
+        scope=scope,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        first_theta=first_theta,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
     return learner.fit(X, fixed_pairs=fixed_pairs, forbidden_pairs=forbidden_pairs).graph_
 
 
 def learn_bipartite_graph(
-    users: Any, items: Any = None, degree: float | None = None, **options: Any
+    users: Any,
+    items: Any = None,
+    degree: float | None = None,
+    *,
+    theta: float | None = None,
+    alpha: float | None = None,
+    beta: float | None = None,
+    metric: str = "sqeuclidean",
+    candidate_ratio: float = 3.0,
+    candidates: str = "auto",
+    scope: str = "candidates",
+    solver: str = "newton",
+    tol: float = 1e-6,
+    max_iter: int | None = None,
+    first_theta: float | None = None,
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
 ) -> LearnedGraph:
     """Learn the most probable graph between users and items: edges only across.
 
@@ -277,7 +347,8 @@ def learn_bipartite_graph(
     items : ndarray or sparse matrix of shape (n_items, n_features)
     degree : float, optional
         Wanted average number of edges per user and item; default 10.
-    **options
+    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
+first_theta, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Returns
@@ -285,22 +356,42 @@ def learn_bipartite_graph(
     graph : LearnedGraph
         Nodes 0 .. n_users - 1 are users, the others items; see `LearnedGraph.biadjacency`.
     """
-    learner = GraphLearner(degree=degree, **options)
-    settings = inputs.check_settings(learner.get_params())
-    if learner.metric == "precomputed":
-        if items is not None:
-            raise InputError(
-                "items must be None with metric='precomputed': users already holds the "
-                "distances between users and items"
-            )
-        table = inputs.check_table("users", users)
-        learner._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
-    else:
-        if items is None:
-            raise InputError("items is None; give a table of shape (n_items, n_features)")
-        tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
-        learner._learn(settings, _distance(_stacked(*tables), learner.metric), tables[0].shape[0])
-    return learner.graph_
+    learner = GraphLearner(
+        degree,
+        theta=theta,
+        alpha=alpha,
+        beta=beta,
+        metric=metric,
+        candidate_ratio=candidate_ratio,
+        candidates=candidates,
+        scope=scope,
+        solver=solver,
+        tol=tol,
+        max_iter=max_iter,
+        first_theta=first_theta,
+        random_state=random_state,
+        n_jobs=n_jobs,
+        progress=progress,
+    )
+    return learner._fit_bipartite(users, items)
+
+
+def _row_names(X: Any) -> list[Hashable] | None:
+    """Return the index of a DataFrame as names of nodes; None if it only counts the rows."""
+    index = getattr(X, "index", None)
+    if index is None or not hasattr(X, "columns"):
+        return None
+    names = list(index)
+    if names == list(range(len(names))):
+        return None
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise InputError(
+            f"the index of X holds {twice!r} more than once, but names its rows; use "
+            "X.reset_index(drop=True), or an index of distinct names"
+        )
+    plain = (str, int, float, tuple, np.generic)
+    return [name if isinstance(name, plain) else str(name) for name in names]
 
 
 def _equal(first: Any, second: Any) -> bool:

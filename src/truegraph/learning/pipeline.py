@@ -232,7 +232,7 @@ class Run:
             solver=self.settings.solver,
             iterations=solution.iterations,
             inner_iterations=solution.inner_iterations,
-            smoothed=solution.smoothed,
+            stalled=solution.stalled,
             seconds=self.seconds,
         )
         return LearnedGraph(adjacency, certificate, solution.multipliers, candidates, n_users)

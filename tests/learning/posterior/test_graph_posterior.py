@@ -20,7 +20,7 @@ POINTS = np.random.default_rng(0).normal(size=(80, 3))
 
 @pytest.fixture(scope="module")
 def graph() -> LearnedGraph:
-    return learn_graph(POINTS, degree=6, random_state=0)
+    return learn_graph(POINTS, degree=6, random_state=0).named(f"n{i}" for i in range(80))
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -131,8 +131,7 @@ def test_bipartite_graphs(method: str) -> None:
 
 
 def test_a_table_of_all_candidates(posterior: GraphPosterior, graph: LearnedGraph) -> None:
-    names = [f"n{i}" for i in range(80)]
-    table = posterior.to_pandas(names)
+    table = posterior.to_pandas()
     columns = ["source", "target", "weight", "mean", "std", "inclusion", "lower", "upper"]
     assert list(table.columns) == columns
     assert len(table) == graph.candidates.nnz // 2

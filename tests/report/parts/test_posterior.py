@@ -20,7 +20,8 @@ POINTS = np.random.default_rng(0).normal(size=(80, 3))
 
 @pytest.fixture(scope="module", params=["mean-field", "gibbs"])
 def posterior(request: pytest.FixtureRequest) -> GraphPosterior:
-    return learn_graph(POINTS, degree=6).posterior(request.param, random_state=0)
+    graph = learn_graph(POINTS, degree=6).named(f"n{i}" for i in range(80))
+    return graph.posterior(request.param, random_state=0)
 
 
 def test_the_histogram_counts_every_pair_once(posterior: GraphPosterior, tmp_path: Path) -> None:
@@ -39,8 +40,7 @@ def test_the_histogram_counts_every_pair_once(posterior: GraphPosterior, tmp_pat
 
 
 def test_the_most_and_least_certain_edges_of_a_node(posterior: GraphPosterior) -> None:
-    names = [f"node {i}" for i in range(80)]
-    rows = edge_certainty(posterior, 7, names, count=4)
+    rows = edge_certainty(posterior, 7, count=4)
     assert rows[0][0] == "neighbour"
     assert [row[1] for row in rows[1:]] == ["most"] * 4 + ["least"] * 4
     assert len({row[0] for row in rows[1:]}) == 8
@@ -51,7 +51,7 @@ def test_the_most_and_least_certain_edges_of_a_node(posterior: GraphPosterior) -
     doubt = [abs(float(row[2]) - 0.5) for row in rows[5:]]
     rest = np.sort(np.abs(np.sort(of_node)[::-1][4:] - 0.5))[:4]
     np.testing.assert_allclose(doubt, rest, atol=6e-4)
-    neighbour = int(rows[1][0].removeprefix("node "))
+    neighbour = int(rows[1][0].removeprefix("n"))
     assert float(rows[1][3]) == pytest.approx(posterior.graph.adjacency[7, neighbour], rel=0.01)
     low, high = rows[1][5].split(" to ")
     assert float(low) < float(rows[1][4]) < float(high)
@@ -61,7 +61,7 @@ def test_parts_of_a_page(posterior: GraphPosterior) -> None:
     picture, *tables = posterior_parts(posterior, nodes=[0, 3])
     assert isinstance(picture, Picture)
     assert "not calibrated" in picture.caption
-    assert [table.heading for table in tables] == ["Edges of node 0", "Edges of node 3"]
+    assert [table.heading for table in tables] == ["Edges of node n0", "Edges of node n3"]
     assert picture.panels[0].svg("p").startswith("<svg")
 
 

@@ -199,13 +199,11 @@ class GraphPosterior(ABC):
             raise InputError("this graph is not bipartite; use mean")
         return csr_array(self.mean[: self.graph.n_users, self.graph.n_users :])
 
-    def to_pandas(self, node_names: Any = None, level: float = 0.9) -> Any:
+    def to_pandas(self, level: float = 0.9) -> Any:
         """Return a table with a row for every candidate pair.
 
         Parameters
         ----------
-        node_names : sequence, optional
-            Names of the nodes; by default their numbers.
         level : float
             Probability of the intervals.
 
@@ -217,7 +215,7 @@ class GraphPosterior(ABC):
         """
         rows, columns = self._pairs.first, self._pairs.second
         mode = np.asarray(self.graph.adjacency[rows, columns]).ravel()
-        table = graphs.to_pandas(self._pairs.symmetric(mode), node_names)
+        table = graphs.to_pandas(self._pairs.symmetric(mode), self.graph.names)
         table["mean"], table["std"] = self._weights()
         table["inclusion"] = self._above(self.threshold)
         low, high = _tails(level)

@@ -75,7 +75,7 @@ class Solution:
     point, interior : object
         The solver's own state, from which a neighbouring problem is started, and from which the
         same problem is solved further; None for the paper's solver, which always starts at zero.
-    smoothed : bool
+    stalled : bool
         Whether Newton's method stalled and the interior point method took over.
     """
 
@@ -89,7 +89,7 @@ class Solution:
     point: Any
     repaired: Floats | None = None
     inner_iterations: int = 0
-    smoothed: bool = False
+    stalled: bool = False
     interior: Interior | None = None
 
     @cached_property
@@ -229,7 +229,7 @@ def solve(
 
     # On a small problem threads save little, and on a busy machine they wait for one another.
     with thread_limit(1 if candidates.nnz < SMALL else None):
-        if start is not None and start.smoothed:
+        if start is not None and start.stalled:
             interior = _continued(candidates, theta, start)
         else:
             point = newton.run(_first_point(candidates, theta, start), optimal)
@@ -321,6 +321,6 @@ def _solution(
         point=point,
         repaired=repaired,
         inner_iterations=newton.inner + (0 if start is None else start.inner_iterations),
-        smoothed=interior is not None,
+        stalled=interior is not None,
         interior=interior,
     )

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,6 @@ _HEADINGS = ["neighbour", "certainty", "probability", "weight", "mean", "90 % in
 def posterior_parts(
     posterior: GraphPosterior,
     nodes: Sequence[int] = (),
-    node_names: Sequence[Any] | None = None,
     *,
     count: int = 5,
 ) -> Iterator[Part]:
@@ -37,8 +35,6 @@ def posterior_parts(
     posterior : GraphPosterior
     nodes : sequence of int
         Nodes whose most and least certain edges to list.
-    node_names : sequence, optional
-        Names of all nodes; by default their numbers.
     count : int
         How many edges of each kind to list.
     """
@@ -57,20 +53,19 @@ def posterior_parts(
             )
         ],
     )
-    names = range(posterior.graph.n_nodes) if node_names is None else node_names
+    names = posterior.graph.names or range(posterior.graph.n_nodes)
     for node in nodes:
         yield Table(
             heading=f"Edges of node {names[node]}",
             caption="The candidate pairs most likely to have an edge, and those with a "
             f"probability nearest to one half ({given(posterior)}).",
-            rows=edge_certainty(posterior, node, node_names, count=count),
+            rows=edge_certainty(posterior, node, count=count),
         )
 
 
 def edge_certainty(
     posterior: GraphPosterior,
     node: int,
-    node_names: Sequence[Any] | None = None,
     *,
     count: int = 5,
 ) -> list[list[str]]:
@@ -80,8 +75,6 @@ def edge_certainty(
     ----------
     posterior : GraphPosterior
     node : int
-    node_names : sequence, optional
-        Names of all nodes; by default their numbers.
     count : int
         How many of each kind; a pair is listed once.
 
@@ -100,7 +93,7 @@ def edge_certainty(
     most = np.lexsort((neighbours, -posterior.mean.data[at], -probability))[:count]
     by_doubt = np.lexsort((neighbours, np.abs(probability - 0.5)))
     least = by_doubt[~np.isin(by_doubt, most)][:count]
-    names = range(graph.n_nodes) if node_names is None else node_names
+    names = graph.names or range(graph.n_nodes)
     rows = [list(_HEADINGS)]
     for kind, places in (("most", most), ("least", least)):
         for place in places:
