@@ -33,8 +33,12 @@ EXAMPLES = {
     "users_and_items.py": r"200 users, 80 items, .*has one: True",
     "pyg_transform.py": r"LearnGraph\(degree=10, metric='cosine'\).*after  Data\(",
 }
-DOCUMENTED = ["truegraph.learning.learner", "truegraph.data.nodes.datasets", "truegraph.pyg"]
-DOCUMENTED += ["truegraph.report.plots"]
+SOURCE = ROOT / "src"
+DOCUMENTED = [
+    ".".join(path.relative_to(SOURCE).with_suffix("").parts).removesuffix(".__init__")
+    for path in sorted(SOURCE.rglob("*.py"))
+    if ">>> " in path.read_text()
+]
 NEEDS_NETWORK = "data fetch"
 
 

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import doctest
-from importlib import import_module
-
 import numpy as np
 import pytest
 
@@ -10,13 +7,6 @@ from truegraph import GraphLearner, learn_graph
 from truegraph.learning import CosineDistance, EmbeddingDistance
 
 POINTS = np.random.default_rng(81).normal(size=(80, 3))
-
-
-@pytest.mark.parametrize("module", ["truegraph.learning.learner", "truegraph.testing"])
-def test_the_examples_in_the_documentation_run(module: str) -> None:
-    result = doctest.testmod(import_module(module))
-    assert result.attempted > 0
-    assert result.failed == 0
 
 
 def test_the_default_degree_is_ten() -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
-from truegraph.report import paper
 from truegraph.report.paper import (
     PaperFigure,
     paper_tables,
@@ -98,9 +95,3 @@ def test_who_is_compared_with_whom() -> None:
     assert rivals("links")["bgraphite-vae"] == "graphite-vae"
     assert rivals("recommendation") == {"bmgccf": "mgccf", "bngcf": "ngcf"}
     assert printed_names("classification")["bgcn-parametric"] == "BGCN"
-
-
-def test_example_of_the_module() -> None:
-    outcome = doctest.testmod(paper)
-    assert outcome.attempted > 0
-    assert outcome.failed == 0
