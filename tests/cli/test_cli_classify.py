@@ -83,7 +83,7 @@ def test_own_files_by_the_recipe_of_the_paper(program, people: Path) -> None:
 def test_the_number_of_nodes_decides_the_recipe(
     program, people: Path, monkeypatch: pytest.MonkeyPatch, limit: int, model: str
 ) -> None:
-    monkeypatch.setattr("truegraph.cli.classify_files._MANY_NODES", limit)
+    monkeypatch.setattr("truegraph.tasks.classify.estimator._MANY_NODES", limit)
     done = program("classify", *ALL_FILES, "--out", "p.csv", "--json", "--quiet")
     assert done.code == 0, done.err
     assert json.loads(done.out)["model"] == model

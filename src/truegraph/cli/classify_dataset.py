@@ -19,7 +19,7 @@ from truegraph.errors import InputError
 if TYPE_CHECKING:
     from truegraph.data import NodeDataset, NodeSplit
     from truegraph.report.trials import ModelScores
-    from truegraph.tasks.classify.trials import TrialResults
+    from truegraph.tasks.classify.results import TrialResults
 
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
 _FEWEST_PAIRS = 6  # with fewer, a two-sided signed-rank test cannot fall below 0.05

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from truegraph.data import NodeDataset
-    from truegraph.tasks.classify.estimator import NodeClassifier
-
-_MANY_NODES = 20_000  # training an embedding takes minutes from here on
+    from truegraph.tasks.classify.fitting import NodeEstimator
 
 
 @dataclass(frozen=True)
@@ -69,14 +67,13 @@ def classify_files(job: FilesJob) -> None:
         from truegraph.data.graphs.graph_files import check_format
 
         check_format(job.graph_out, dataset.node_names)
-    model = job.model or _recommended(dataset)
     began = time.perf_counter()
-    classifier = _fit(dataset, model, job)
+    classifier = _fit(dataset, job)
     seconds = time.perf_counter() - began
     predictions = _predictions(dataset, classifier)
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
-    document |= {"model": model, "seconds": round(seconds, 3)}
+    document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -94,20 +91,16 @@ def _check_labels(dataset: NodeDataset, job: FilesJob) -> None:
         raise InputError(f"{job.labels}: {dataset.n_nodes} nodes are too few to learn from.")
 
 
-def _recommended(dataset: NodeDataset) -> str:
-    return "refined" if dataset.n_nodes < _MANY_NODES else "fast"
-
-
-def _fit(dataset: NodeDataset, model: str, job: FilesJob) -> NodeClassifier:
+def _fit(dataset: NodeDataset, job: FilesJob) -> NodeEstimator:
     from truegraph.data.nodes.datasets import cache_folder
 
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
-    from truegraph.tasks.classify.estimator import NodeClassifier
+    from truegraph.tasks.classify.estimator import classifier_of
 
-    classifier = NodeClassifier(
-        model,
-        options=job.options or None,
+    classifier = classifier_of(
+        job.model,
+        job.options or None,
         random_state=job.seed,
         cache=job.cache or cache_folder() / "embeddings",
         progress=not job.quiet,
@@ -116,7 +109,7 @@ def _fit(dataset: NodeDataset, model: str, job: FilesJob) -> NodeClassifier:
         return classifier.fit(dataset.features, dataset.labels, graph=dataset.graph)
 
 
-def _predictions(dataset: NodeDataset, classifier: NodeClassifier) -> pd.DataFrame:
+def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFrame:
     from truegraph.report.predictions import prediction_table
 
     table = prediction_table(
@@ -130,7 +123,7 @@ def _predictions(dataset: NodeDataset, classifier: NodeClassifier) -> pd.DataFra
 
 
 def _write(
-    dataset: NodeDataset, classifier: NodeClassifier, predictions: pd.DataFrame, job: FilesJob
+    dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: FilesJob
 ) -> None:
     from truegraph.data.graphs.graph_files import write_graph
     from truegraph.data.storage import atomic_write
@@ -147,7 +140,7 @@ def _write(
 
 
 def _document(
-    dataset: NodeDataset, classifier: NodeClassifier, predictions: pd.DataFrame, job: FilesJob
+    dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: FilesJob
 ) -> dict[str, Any]:
     given = predictions["given"] == "true"
     learned = classifier.learned_graph_

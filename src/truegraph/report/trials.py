@@ -13,7 +13,7 @@ from truegraph.evaluation import METRICS, mean_std, paired_wilcoxon, score_trial
 
 if TYPE_CHECKING:
     from truegraph.data import NodeSplit
-    from truegraph.tasks.classify.trials import TrialResults
+    from truegraph.tasks.classify.results import TrialResults
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from truegraph import BayesianNodeClassifier, InputError, NodeClassifier
 from truegraph.data import to_networkx, to_pandas, to_pyg
 from truegraph.progress import Progress
+from truegraph.tasks.classify.estimator import classifier_of
 from truegraph.tasks.classify.trials import run_trials
 
 FURTHER = {
@@ -22,11 +23,14 @@ FURTHER = {
     "base_settings": {"epochs": 30},
     "embedding_options": {"epochs": 20},
 }
+OF_PAPER = ("base", "weight_sampling", "schedule", "graph_inference")
 
 
 def _bayesian(**changes: Any) -> BayesianNodeClassifier:
-    given = {"degree": 8, "samples": 5, "options": FURTHER, "random_state": 0, **changes}
-    return BayesianNodeClassifier(**given)
+    of_recipe = {name: changes.pop(name) for name in [*changes] if name in OF_PAPER}
+    options = {**changes.pop("options", FURTHER), **of_recipe}
+    given = {"recipe": "paper", "degree": 8, "samples": 5, "random_state": 0, **changes}
+    return BayesianNodeClassifier(**given, options=options)
 
 
 def _gcn(**changes: Any) -> NodeClassifier:
@@ -134,7 +138,7 @@ def test_models_that_stop_early_draw_validation_nodes(planted: Any, y: np.ndarra
 def test_few_validation_nodes_do_not_mean_endless_training(
     planted: Any, y: np.ndarray, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("truegraph.tasks.classify.estimator._EPOCHS_IF_FEW", 7)
+    monkeypatch.setattr("truegraph.tasks.classify.fitting._EPOCHS_IF_FEW", 7)
     epochs: list[int] = []
 
     class Spy(Progress):
@@ -142,7 +146,7 @@ def test_few_validation_nodes_do_not_mean_endless_training(
             epochs.append(int(done))
 
     monkeypatch.setattr(
-        "truegraph.tasks.classify.estimator.console_progress", lambda _: nullcontext(Spy())
+        "truegraph.tasks.classify.fitting.console_progress", lambda _: nullcontext(Spy())
     )
     NodeClassifier("gat", random_state=0).fit(planted.features, y, graph=planted.graph)
     assert max(epochs) == 7
@@ -214,7 +218,7 @@ def test_bad_new_nodes(planted: Any, y: np.ndarray) -> None:
         ({"X": np.ones((1, 18)), "edges": [(0, 125)]}, "node 125, outside 0 to 120"),
         ({"X": np.ones((1, 18)), "edges": [0, 120]}, r"shape \(2,\)"),
         ({"edges": [(0, 120)]}, "X is None"),
-        ({"X": np.ones((1, 18)), "nodes": [0]}, "fitted or for new nodes"),
+        ({"X": np.ones((1, 18)), "nodes": [0]}, r"either nodes \(fitted\) or X"),
         ({"nodes": [120]}, "node 120"),
         ({"nodes": [0.5]}, "list of node numbers"),
     ]:
@@ -310,3 +314,16 @@ def test_progress_bars(planted: Any, y: np.ndarray, capsys: pytest.CaptureFixtur
     shown = capsys.readouterr()
     assert "graph learning" in shown.err
     assert shown.out == ""
+
+
+def test_recipes_are_not_models_of_the_baselines(planted: Any, y: np.ndarray) -> None:
+    with pytest.raises(InputError, match=r"BayesianNodeClassifier\(recipe='paper'\)"):
+        NodeClassifier("bgcn").fit(planted.features, y, graph=planted.graph)
+
+
+def test_the_estimator_of_a_name() -> None:
+    assert classifier_of(None, None, cache="x").get_params()["recipe"] == "auto"
+    assert classifier_of("bgcn", None, cache="x").get_params()["recipe"] == "paper"
+    baseline = classifier_of("gat", {"epochs": 3}, random_state=1, cache="x")
+    assert baseline.get_params()["model"] == "gat"
+    assert baseline.get_params()["options"] == {"epochs": 3}

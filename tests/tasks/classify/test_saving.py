@@ -22,7 +22,14 @@ FURTHER = {
 
 def _bayesian(**changes: Any) -> BayesianNodeClassifier:
     return BayesianNodeClassifier(
-        **{"degree": 8, "samples": 4, "options": FURTHER, "random_state": 0, **changes}
+        **{
+            "recipe": "paper",
+            "degree": 8,
+            "samples": 4,
+            "options": FURTHER,
+            "random_state": 0,
+            **changes,
+        }
     )
 
 
@@ -40,7 +47,14 @@ def saved(planted: Any, tmp_path_factory: pytest.TempPathFactory) -> Path:
     "estimator",
     [
         _bayesian(),
-        _bayesian(weight_sampling="snapshots", embedding=np.eye(120)[:, :5]),
+        _bayesian(
+            options=FURTHER
+            | {
+                "weight_sampling": "snapshots",
+                "embedding": np.eye(120)[:, :5],
+                "embedding_options": {},
+            }
+        ),
         _bayesian(
             recipe="refined",
             options={"settings": {"epochs": 20}, "embedding_options": {"epochs": 10}},

@@ -10,7 +10,8 @@ import pytest
 from truegraph.data import NodeSplit
 from truegraph.errors import InputError
 from truegraph.tasks.classify import trials
-from truegraph.tasks.classify.trials import METHODS, TrialResults, run_trials
+from truegraph.tasks.classify.results import TrialResults
+from truegraph.tasks.classify.trials import METHODS, run_trials
 
 MODELS = ["gcn", "gat", "bgcn", "bgcn-parametric", "refined", "fast"]
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from truegraph.learning.learned import LearnedGraph
-    from truegraph.tasks.classify.trials import TrialResults
+    from truegraph.tasks.classify.results import TrialResults
 
 # The names of truegraph.tasks.classify.trials.METHODS, which cannot be read without loading torch.
 MODELS = (

@@ -29,8 +29,12 @@ def encode_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         Class numbers, -1 where unlabelled.
     classes : ndarray of shape (C,)
     """
-    values = _as_objects(y)
-    known = np.array([not _is_missing(value) for value in values], dtype=bool)
+    is_number = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind == "i"
+    values = y if is_number else _as_objects(y)
+    if is_number:
+        known = values != UNLABELLED
+    else:
+        known = np.array([not _is_missing(value) for value in values], dtype=bool)
     if not known.any():
         raise InputError(
             "y has no labels at all: every entry is -1, None or NaN. Label at least one node of "

@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
-from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.nn.classifiers.diffusion import diffusion_graph
 from truegraph.nn.classifiers.label_propagation import propagate_labels
 from truegraph.nn.classifiers.registry import find_classifier
@@ -29,8 +28,8 @@ from truegraph.nn.training.training import train_classifier
 from truegraph.progress import Progress
 from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.ensemble import Ensemble
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
+from truegraph.tasks.classify.results import TrialResults
 
 _TRIALS_AT_ONCE = 64
 
@@ -46,7 +45,7 @@ class Run:
         Folder of embeddings computed before.
     progress : Progress
     keep_graphs, keep_weights : bool
-        Whether outcomes carry the learned graphs and the trained weights.
+        Whether results carry the learned graphs and the trained weights.
     seconds : dict of str to float
         Seconds spent per stage.
     notes : list of str
@@ -78,27 +77,6 @@ class Run:
             self.notes.append(text)
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
-    """What a method found in T trials.
-
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (T, N, C)
-    expected_entropy : ndarray of float32, shape (T, N), or None
-        Mean entropy of the weight samples; None for methods without samples.
-    graphs : list of T LearnedGraph, or None
-    certificates : list of T Certificate, or None
-    weights : list of T WeightSamples or Ensemble, or None
-    """
-
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32] | None = None
-    graphs: list[LearnedGraph] | None = None
-    certificates: list[Certificate] | None = None
-    weights: list[WeightSamples] | list[Ensemble] | None = None
-
-
 class Method(ABC):
     """A way to classify nodes, for many trials at once."""
 
@@ -125,7 +103,7 @@ class Method(ABC):
         return options
 
     @abstractmethod
-    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Train all trials of a problem."""
 
 
@@ -193,7 +171,7 @@ class Network(Method):
         """Return the graph to train and predict on."""
         return inputs.graph if self._graph is None else self._graph(inputs)
 
-    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Train, and predict without dropout."""
         graph = self.graph(problem.inputs)
         with run.stage(self.name):
@@ -214,7 +192,7 @@ class Network(Method):
         weights = None
         if run.keep_weights:
             weights = [WeightSamples(trained.select([t]), "point") for t in range(problem.trials)]
-        return Outcome(probabilities, weights=weights)
+        return TrialResults(probabilities, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -235,7 +213,7 @@ class LabelPropagation(Method):
 
     options_type = PropagationOptions
 
-    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Propagate the training labels of each trial."""
         graph, classes = problem.inputs.graph, problem.classes
         with run.stage("label-propagation"):
@@ -243,7 +221,7 @@ class LabelPropagation(Method):
                 self.spread(graph, labels, train, classes, options)
                 for labels, train in zip(problem.labels, problem.train, strict=True)
             ]
-        return Outcome(np.stack(rows))
+        return TrialResults(np.stack(rows))
 
     def spread(
         self,

@@ -31,23 +31,25 @@ from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
 
 if TYPE_CHECKING:
-    from truegraph.tasks.classify.estimator import _NodeEstimator
+    from truegraph.tasks.classify.fitting import NodeEstimator
 
 _FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
 
-Estimator = TypeVar("Estimator", bound="_NodeEstimator")
+Estimator = TypeVar("Estimator", bound="NodeEstimator")
 
 
-def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
+def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
     """Write a fitted classifier."""
     place = Path(folder)
     arrays: dict[str, NDArray[Any]] = {}
     params = estimator.get_params(deep=False)
     params["random_state"] = estimator.seed_
-    params["cache"] = None if params["cache"] is None else str(params["cache"])
+    if params.get("cache") is not None:
+        params["cache"] = str(params["cache"])
     document = {
         "params": _packed(params, "params", arrays),
+        "model": estimator.model_,
         "seed": estimator.seed_,
         "notes": list(estimator.notes_),
         "seconds": estimator.seconds_,
@@ -67,7 +69,7 @@ def save_estimator(estimator: _NodeEstimator, folder: PathLike) -> None:
     _FOLDER.write_document(place, estimator, document, files)
 
 
-def _fitted_arrays(estimator: _NodeEstimator) -> dict[str, NDArray[Any]]:
+def _fitted_arrays(estimator: NodeEstimator) -> dict[str, NDArray[Any]]:
     arrays = {
         "classes": estimator.classes_,
         "probabilities": estimator._probabilities,
@@ -166,6 +168,7 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
         **{name: str(document["inputs"][name]) for name in _INPUT_FIELDS},
     )
     estimator.classes_ = arrays["classes"]
+    estimator.model_ = str(document["model"])
     estimator.seed_ = int(document["seed"])
     estimator.notes_ = tuple(document["notes"])
     estimator.seconds_ = dict(document["seconds"])
@@ -179,7 +182,7 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
 
 
 def _restored_weights(
-    described: dict[str, Any] | None, estimator: _NodeEstimator, place: Path
+    described: dict[str, Any] | None, estimator: NodeEstimator, place: Path
 ) -> WeightSamples | Ensemble | None:
     if described is None:
         return None
@@ -200,7 +203,7 @@ def _restored_weights(
 def _restored_samples(
     described: dict[str, Any],
     tensors: dict[str, NDArray[Any]],
-    estimator: _NodeEstimator,
+    estimator: NodeEstimator,
     features: csr_array,
 ) -> WeightSamples:
     settings = find_classifier(described["model"]).settings_type

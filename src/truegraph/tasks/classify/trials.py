@@ -16,36 +16,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from truegraph.data.nodes.containers import NodeSplit
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
-from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.nn.classifiers.registry import CLASSIFIERS
 from truegraph.progress import Progress
-from truegraph.tasks.classify.inputs import NodeInputs, complete_inputs
+from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.methods import (
     LabelPropagation,
     Method,
     Network,
-    Outcome,
     Run,
     diffused,
     feature_neighbours,
     nearest,
 )
-from truegraph.tasks.classify.problem import open_problem
+from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes.algorithm1 import BGCN
-from truegraph.tasks.classify.recipes.ensemble import Ensemble
 from truegraph.tasks.classify.recipes.parametric_bgcn import ParametricBGCN
 from truegraph.tasks.classify.recipes.refined import Fast, Refined
-from truegraph.tasks.classify.recipes.weight_samples import WeightSamples, entropy
+from truegraph.tasks.classify.results import TrialResults, joined_results
 
 METHODS: dict[str, Method] = {
     **{name: Network(name) for name in CLASSIFIERS},
@@ -58,6 +53,7 @@ METHODS: dict[str, Method] = {
     "refined": Refined(),
     "fast": Fast(),
 }
+RECIPES = {"paper": "bgcn", "refined": "refined", "fast": "fast"}  # those that learn a graph
 
 
 def find_method(name: str) -> Method:
@@ -65,52 +61,6 @@ def find_method(name: str) -> Method:
     if name not in METHODS:
         raise InputError(f"unknown model {name!r}{nearest(name, list(METHODS))}")
     return METHODS[name]
-
-
-@dataclass(frozen=True, eq=False)
-class TrialResults:
-    """What a model predicts in T trials, for every node.
-
-    Attributes
-    ----------
-    model : str
-    probabilities : ndarray of float32, shape (T, N, C)
-    expected_entropy : ndarray of float32, shape (T, N), or None
-        Mean over the weight samples of the entropy of each; None for models without samples.
-    graphs : list of T LearnedGraph, or None
-    certificates : list of T Certificate, or None
-    weights : list of T WeightSamples or Ensemble, or None
-    seconds : dict of str to float
-        Per stage, for all trials together, and "total".
-    notes : tuple of str
-        What was chosen for the user.
-    """
-
-    model: str
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32] | None
-    graphs: list[LearnedGraph] | None
-    certificates: list[Certificate] | None
-    weights: list[WeightSamples] | list[Ensemble] | None
-    seconds: dict[str, float]
-    notes: tuple[str, ...]
-
-    @property
-    def predictions(self) -> NDArray[np.int64]:
-        """Most probable class, shape (T, N)."""
-        return self.probabilities.argmax(axis=2)
-
-    @property
-    def predictive_entropy(self) -> NDArray[np.float64]:
-        """Entropy of the averaged probabilities in nats, shape (T, N)."""
-        return entropy(self.probabilities)
-
-    @property
-    def mutual_information(self) -> NDArray[np.float64] | None:
-        """Predictive minus expected entropy, shape (T, N); None for models without samples."""
-        if self.expected_entropy is None:
-            return None
-        return np.maximum(0.0, self.predictive_entropy - self.expected_entropy)
 
 
 def run_trials(
@@ -161,41 +111,27 @@ def run_trials(
     TrialResults
     """
     began = time.perf_counter()
-    find_method(model)
-    inputs = complete_inputs(features, graph, len(labels))
-    run = Run(device, cache, progress or Progress(), keep_graphs, keep_weights)
-    results = run_on_inputs(model, inputs, labels, splits, seeds, options, classes, run)
-    results.seconds["total"] = time.perf_counter() - began
-    return results
-
-
-def run_on_inputs(
-    model: str,
-    inputs: NodeInputs,
-    labels: Any,
-    splits: Sequence[NodeSplit],
-    seeds: Sequence[int],
-    options: Any,
-    classes: int | None,
-    run: Run,
-) -> TrialResults:
-    """Do what `run_trials` does, with features and graph that were completed before."""
     method = find_method(model)
     chosen = method.options(options)
-    _check_device(run.device)
+    inputs = complete_inputs(features, graph, len(labels))
+    use_validation = method.stops_early(chosen)
     problem = open_problem(
-        inputs,
-        labels,
-        splits,
-        seeds,
-        classes=classes,
-        use_validation=method.stops_early(chosen),
+        inputs, labels, splits, seeds, classes=classes, use_validation=use_validation
     )
-    for note in inputs.notes:
+    run = Run(device, cache, progress or Progress(), keep_graphs, keep_weights)
+    results = solve_problem(method, chosen, problem, run)
+    results.seconds["total"] = time.perf_counter() - began
+    return replace(results, model=model)
+
+
+def solve_problem(method: Method, options: Any, problem: Problem, run: Run) -> TrialResults:
+    """Train the trials of a problem, as many at once as fit into memory."""
+    _check_device(run.device)
+    for note in problem.inputs.notes:
         run.note(note)
-    chunks = problem.chunks(method.trials_at_once(problem, chosen))
-    outcomes = [method.run(chunk, chosen, run) for chunk in chunks]
-    return _joined(model, outcomes, run)
+    chunks = problem.chunks(method.trials_at_once(problem, options))
+    parts = [method.run(chunk, options, run) for chunk in chunks]
+    return joined_results(parts, run.seconds, run.notes)
 
 
 def _check_device(device: str) -> None:
@@ -204,21 +140,3 @@ def _check_device(device: str) -> None:
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InputError(f"device {device!r} cannot be used: {reason}. Use 'cpu'.") from error
-
-
-def _joined(model: str, outcomes: list[Outcome], run: Run) -> TrialResults:
-    entropies = [o.expected_entropy for o in outcomes if o.expected_entropy is not None]
-    return TrialResults(
-        model,
-        np.concatenate([outcome.probabilities for outcome in outcomes]),
-        np.concatenate(entropies) if entropies else None,
-        _joined_lists([outcome.graphs for outcome in outcomes]),
-        _joined_lists([outcome.certificates for outcome in outcomes]),
-        _joined_lists([outcome.weights for outcome in outcomes]),
-        run.seconds,
-        tuple(run.notes),
-    )
-
-
-def _joined_lists(parts: list[list[Any] | None]) -> list[Any] | None:
-    return None if parts[0] is None else [item for part in parts if part for item in part]

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 from truegraph.tasks.classify.inputs import complete_inputs
-from truegraph.tasks.classify.methods import Network, Outcome, Run
+from truegraph.tasks.classify.methods import Network, Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes.base_cache import base_probabilities
+from truegraph.tasks.classify.results import TrialResults
 
 
 class Counted(Network):
@@ -20,7 +21,7 @@ class Counted(Network):
 
     trained = 0
 
-    def run(self, problem: Problem, options: Any, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         self.trained += problem.trials
         return super().run(problem, options, run)
 

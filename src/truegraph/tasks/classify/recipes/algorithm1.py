@@ -34,7 +34,6 @@ from truegraph.tasks.classify.methods import (
     LabelPropagation,
     Method,
     Network,
-    Outcome,
     Run,
     stops_early,
 )
@@ -60,6 +59,7 @@ from truegraph.tasks.classify.recipes.weight_samples import (
     WeightSamples,
     average_of,
 )
+from truegraph.tasks.classify.results import TrialResults
 
 _USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep epochs 241 to 299
 _FRESH = 1  # stream of the seeds of a GCN that is independent of the base classifier
@@ -180,7 +180,7 @@ class BGCN(Method):
         fitting = int(_GRAPH_MEMORY / (_BYTES_PER_ENTRY * entries))
         return max(1, min(fitting, super().trials_at_once(problem, options)))
 
-    def run(self, problem: Problem, options: BGCNOptions, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: BGCNOptions, run: Run) -> TrialResults:
         """Do Algorithm 1 for every trial."""
         embeddings = embed_nodes(problem, options, run)
         labels, pretrained = base_labels(problem, options, run)
@@ -190,7 +190,9 @@ class BGCN(Method):
         kept = graphs if run.keep_graphs else None
         del graphs  # their candidate pairs would take several times the memory of the edges
         average, weights = sample_weights(problem, trained_on, pretrained, options, run)
-        return Outcome(average.probabilities, average.expected_entropy, kept, certificates, weights)
+        return TrialResults(
+            average.probabilities, average.expected_entropy, kept, certificates, weights
+        )
 
 
 def base_labels(
@@ -266,7 +268,10 @@ def sample_weights(
         training = _training(problem, derive_seeds(problem.seeds, _FRESH), options, run)
     if options.weight_sampling == "snapshots":
         if count > epochs:
-            raise InputError(f"samples is {count}, but training on the learned graph has {epochs}.")
+            raise InputError(
+                f"samples={count} exceeds the {epochs} training epochs; lower samples or raise "
+                "epochs."
+            )
         snapshots = Snapshots(training.epoch + epochs - count, observed, run.keep_weights)
         with run.stage("weight samples"):
             last = training.run(graphs, epochs, run.progress, snapshots)

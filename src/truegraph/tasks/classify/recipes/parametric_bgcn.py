@@ -22,9 +22,10 @@ from truegraph.nn.training.trained import TrainedClassifier
 from truegraph.nn.training.training import Training
 from truegraph.nn.training.trial_threads import run_all, worker_threads
 from truegraph.progress import Progress
-from truegraph.tasks.classify.methods import Method, Network, Outcome, Run
+from truegraph.tasks.classify.methods import Method, Network, Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import Snapshots
+from truegraph.tasks.classify.results import TrialResults
 
 _TRIALS_AT_ONCE = 16
 _FIT, _DRAW = 2, 3  # streams of a trial's seed
@@ -82,7 +83,7 @@ class ParametricBGCN(Method):
         """Return how many trials are trained together."""
         return _TRIALS_AT_ONCE
 
-    def run(self, problem: Problem, options: ParametricOptions, run: Run) -> Outcome:
+    def run(self, problem: Problem, options: ParametricOptions, run: Run) -> TrialResults:
         """Train on the observed graph, then on drawn ones."""
         observed = problem.inputs.graph
         training = Training(
@@ -110,7 +111,7 @@ class ParametricBGCN(Method):
             last = training.run(graphs.of_epoch, options.sampled_epochs, run.progress, after_epoch)
         average = snapshots.average
         weights = snapshots.samples(last, observed)
-        return Outcome(average.probabilities, average.expected_entropy, weights=weights)
+        return TrialResults(average.probabilities, average.expected_entropy, weights=weights)
 
 
 class DrawnGraphs:

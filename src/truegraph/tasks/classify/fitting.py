@@ -1,0 +1,196 @@
+"""What the estimators of node classification share: fit, predict, uncertainty, save and load."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from truegraph.data.nodes.containers import UNLABELLED
+from truegraph.data.storage import PathLike
+from truegraph.errors import InputError
+from truegraph.progress import console_progress
+from truegraph.seeds import seed_from
+from truegraph.tasks.classify.inputs import complete_inputs
+from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split
+from truegraph.tasks.classify.methods import LabelPropagation, Run
+from truegraph.tasks.classify.new_nodes import extend_inputs
+from truegraph.tasks.classify.problem import open_problem
+from truegraph.tasks.classify.recipes.weight_samples import entropy
+from truegraph.tasks.classify.results import TrialResults
+from truegraph.tasks.classify.trials import find_method, solve_problem
+
+# The accuracy on few nodes is soon perfect, and then GAT's rule would not stop for hours.
+_FEW_VALIDATION = 100
+_EPOCHS_IF_FEW = 1000
+
+
+class NodeEstimator(BaseEstimator):
+    """Base class of the node classifiers; subclasses say which model with which options."""
+
+    random_state: Any
+    device: str
+    cache: PathLike | None = None
+    progress: bool
+
+    @abstractmethod
+    def _model(self, n_nodes: int) -> tuple[str, Any]:
+        """Return the model's name, as the engine knows it, and its options."""
+
+    def fit(self, X: Any, y: Any, *, graph: Any = None, validation: Any = None) -> Self:
+        """Train on the labelled nodes and predict all.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (N, F), or None
+            Features as they are; rows are normalised here. None: each node is its own feature, or
+            on more than 20,000 nodes its degree is.
+        y : array-like of shape (N,)
+            Labels of any one kind; -1, None or NaN where unknown.
+        graph : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table, optional
+            Observed graph of the same nodes in the same order. None: the graph of the 10 nearest
+            neighbours by the features.
+        validation : array-like of int, optional
+            Labelled nodes to hold out of training. Models that stop early need some and draw a
+            fifth of the labelled nodes of each class if none are given.
+
+        Returns
+        -------
+        self
+        """
+        labels, classes = encode_labels(y)
+        _check_length(len(labels), X)
+        name, options = self._model(len(labels))
+        method = find_method(name)
+        chosen = method.options(options)
+        inputs = complete_inputs(X, graph, len(labels))
+        seed = seed_from(self.random_state)
+        stops_early = method.stops_early(chosen)
+        split, note = training_split(labels, validation, stops_early, seed)
+        is_vague = stops_early and split.validation.size < _FEW_VALIDATION
+        if is_vague:
+            chosen = method.limited(chosen, _EPOCHS_IF_FEW)
+        with console_progress(self.progress) as progress:
+            run = Run(self.device, self.cache, progress, keep_graphs=True, keep_weights=True)
+            if note is not None:
+                run.note(note)
+            if is_vague:
+                run.note(f"few validation nodes: at most {_EPOCHS_IF_FEW} epochs unless set")
+            problem = open_problem(
+                inputs,
+                labels,
+                [split],
+                [seed],
+                classes=len(classes),
+                use_validation=stops_early,
+            )
+            results = solve_problem(method, chosen, problem, run)
+        self._inputs, self._train = inputs, split.train
+        self._labels = np.full_like(labels, UNLABELLED)
+        self._labels[split.train] = labels[split.train]
+        self.classes_, self.seed_, self.model_ = classes, seed, name
+        return self._keep(results)
+
+    def _keep(self, results: TrialResults) -> Self:
+        """Take over the only trial of some results."""
+        self._probabilities = results.probabilities[0]
+        self._expected_entropy = None
+        if results.expected_entropy is not None:
+            self._expected_entropy = results.expected_entropy[0]
+        self._weights = None if results.weights is None else results.weights[0]
+        self.learned_graph_ = None if results.graphs is None else results.graphs[0]
+        self.notes_ = results.notes
+        self.seconds_ = results.seconds
+        return self
+
+    def predict_proba(
+        self, nodes: Any = None, *, X: Any = None, edges: Any = None
+    ) -> NDArray[np.float32]:
+        """Return class probabilities, columns in the order of `classes_`.
+
+        Parameters
+        ----------
+        nodes : array-like of int, optional
+            Which of the N fitted nodes; all by default.
+        X : array-like or sparse matrix of shape (M, F), optional
+            Features of new nodes, numbered N, N + 1, ... in this order.
+        edges : array-like of shape (E, 2) or (E, 3), optional
+            Edges (i, j) of the new nodes with fitted ones or with each other, optionally with a
+            weight. The trained weights are applied to the observed graph with these edges added;
+            nothing is trained again. None: no edges, or, if there was no graph at the fit, edges
+            to the 10 nearest fitted nodes.
+
+        Returns
+        -------
+        ndarray of float32, shape (N, C), (len(nodes), C) or, for new nodes, (M, C)
+        """
+        check_is_fitted(self, "classes_")
+        if X is None and edges is None:
+            if nodes is None:
+                return self._probabilities.copy()
+            return self._probabilities[check_nodes(nodes, len(self._probabilities), "nodes")]
+        if nodes is not None:
+            raise InputError("Pass either nodes (fitted) or X and edges (new), not both.")
+        return self._predict_new(X, edges)
+
+    def _predict_new(self, X: Any, edges: Any) -> NDArray[np.float32]:
+        fitted = self._inputs.n_nodes
+        extended = extend_inputs(self._inputs, X, edges)
+        method = find_method(self.model_)
+        if self._weights is not None:
+            graph = method.graph(extended)
+            return self._weights.predict(graph, extended.features).probabilities[fitted:]
+        assert isinstance(method, LabelPropagation)
+        chosen = method.options(self._model(fitted)[1])
+        classes = len(self.classes_)
+        return method.spread(extended.graph, self._labels, self._train, classes, chosen)[fitted:]
+
+    def predict(self, nodes: Any = None, *, X: Any = None, edges: Any = None) -> NDArray[Any]:
+        """Return the most probable class of nodes; parameters as in `predict_proba`."""
+        probabilities = self.predict_proba(nodes, X=X, edges=edges)
+        found: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
+        return found
+
+    @property
+    def predictive_entropy_(self) -> NDArray[np.float64]:
+        """Entropy of each node's class probabilities in nats, shape (N,)."""
+        check_is_fitted(self, "classes_")
+        return entropy(self._probabilities)
+
+    @property
+    def mutual_information_(self) -> NDArray[np.float64] | None:
+        """Information between a node's class and the weights in nats, shape (N,).
+
+        The part of the entropy that more data would remove. None for models without samples.
+        """
+        check_is_fitted(self, "classes_")
+        if self._expected_entropy is None:
+            return None
+        return np.maximum(0.0, self.predictive_entropy_ - self._expected_entropy)
+
+    def save(self, folder: PathLike) -> None:
+        """Write the fitted classifier to a folder: JSON, npz and safetensors, no pickle."""
+        from truegraph.tasks.classify.saving import save_estimator
+
+        check_is_fitted(self, "classes_")
+        save_estimator(self, folder)
+
+    @classmethod
+    def load(cls, folder: PathLike) -> Self:
+        """Read a classifier that `save` wrote; it predicts the same, bit for bit."""
+        from truegraph.tasks.classify.saving import load_estimator
+
+        return load_estimator(cls, folder)
+
+
+def _check_length(labels: int, X: Any) -> None:
+    rows = labels if X is None else (np.shape(X) or (0,))[0]
+    if rows != labels:
+        raise InputError(
+            f"y has {labels} labels, but X has {rows} rows. Give one label per node, -1 where "
+            "unknown."
+        )
