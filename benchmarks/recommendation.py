@@ -35,9 +35,9 @@ from truegraph.evaluation.ranking import score_rankings
 from truegraph.nn.recommenders.negatives import negative_pool
 from truegraph.nn.recommenders.registry import RANKING_MODELS
 from truegraph.nn.recommenders.training import train_ranking
+from truegraph.nn.recommenders.trainings import Trainings
 from truegraph.nn.recommenders.triples import Triples, TripleSampler
 from truegraph.nn.top_items import rank_items
-from truegraph.tasks.recommend.algorithm3 import RankingRun
 from truegraph.tasks.recommend.false_negatives import rank_pairs, remove_negatives
 
 PARTS = ("training", "models", "sampler", "ranking", "graph")
@@ -230,8 +230,8 @@ def graph(options: argparse.Namespace) -> dict[str, Any]:
     if not found:
         return {}
     split = found["yelp2018"]
-    run = RankingRun("lightgcn", {"epochs": 5}, split.train, None, 0)
-    vectors = run.vectors(run.base.weights)
+    trainings = Trainings("lightgcn", {"epochs": 5}, split.train, None, 0)
+    vectors = trainings.vectors(trainings.base().weights)
     n_users = split.train.shape[0]
     degree = 2.0 * split.train.nnz / sum(split.train.shape)
     ranked = rank_pairs(vectors, n_users, degree=degree)

@@ -67,8 +67,7 @@ def recommend_files(job: FilesJob) -> None:
     """Learn from the file, write recommendations for all its users, and say what was done."""
     data = _read(job)
     recommender = _fit(data, job)
-    found = recommender.recommend(data.user_ids, k=job.k)
-    table = found.to_pandas()
+    table = recommender.recommend(data.user_ids, k=job.k)
     from truegraph.data.storage import atomic_write
 
     with atomic_write(job.out) as temporary:
@@ -77,7 +76,7 @@ def recommend_files(job: FilesJob) -> None:
         recommender.save(job.save)
     document = _document(data, recommender, job) | {
         "recommendations": len(table),
-        "users_with_popular_items": int(found.popular.sum()),
+        "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
     }
     if job.as_json:
         print_json(document)

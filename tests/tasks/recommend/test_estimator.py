@@ -38,32 +38,33 @@ def taste(name: Any) -> int:
 @pytest.mark.parametrize("model", MODELS[:-1])
 def test_users_get_items_of_their_taste_that_they_have_not_seen(model: str) -> None:
     recommender = fitted(model)
-    items, scores = recommender.recommend(["user 7", "user 12"], k=5)
-    assert items.shape == scores.shape == (2, 5)
-    for user, row in zip((7, 12), items, strict=True):
-        assert [taste(item) for item in row] == [user % 6] * 5
+    table = recommender.recommend(["user 7", "user 12"], k=5)
+    assert table["user"].tolist() == ["user 7"] * 5 + ["user 12"] * 5
+    for user, part in zip((7, 12), (table[:5], table[5:]), strict=True):
+        assert [taste(item) for item in part["item"]] == [user % 6] * 5
         seen = DATA.matrix[[DATA.user_ids.index(f"user {user}")]].indices
-        assert not {DATA.item_ids[number] for number in seen} & set(row)
-    assert (np.diff(scores, axis=1) <= 0).all()
+        assert not {DATA.item_ids[number] for number in seen} & set(part["item"])
+        assert part["rank"].tolist() == [1, 2, 3, 4, 5]
+        assert (np.diff(part["score"]) <= 0).all()
 
 
 def test_seen_items_come_back_when_asked_for() -> None:
     recommender = fitted()
     users = DATA.user_ids[:30]
     seen = [set(np.array(DATA.item_ids)[DATA.matrix[[row]].indices]) for row in range(30)]
-    free, _ = recommender.recommend(users, k=10, exclude_seen=False)
-    assert sum(len(set(row) & known) for row, known in zip(free, seen, strict=True)) > 100
+    free = recommender.recommend(users, k=10, exclude_seen=False)
+    known = dict(zip(users, seen, strict=True))
+    assert sum(row.item in known[row.user] for row in free.itertuples()) > 100
 
 
 def test_some_items_only_or_never() -> None:
     recommender = fitted()
     only = ["item 1", "item 7", "item 13"]
-    items, scores = recommender.recommend(["user 1"], k=5, only=only, exclude_seen=False)
-    assert set(items[0][:3]) == set(only)
-    assert items[0][3:].tolist() == [None, None]
-    assert np.isneginf(scores[0, 3:]).all()
-    without, _ = recommender.recommend(["user 1"], k=5, exclude=items[0][:1])
-    assert items[0][0] not in without[0]
+    table = recommender.recommend(["user 1"], k=5, only=only, exclude_seen=False)
+    assert len(table) == 3  # the list ends early
+    assert set(table["item"]) == set(only)
+    without = recommender.recommend(["user 1"], k=5, exclude=table["item"][:1])
+    assert table["item"][0] not in set(without["item"])
 
 
 def test_unknown_users_are_an_error_skipped_or_served_with_popular_items() -> None:
@@ -71,12 +72,11 @@ def test_unknown_users_are_an_error_skipped_or_served_with_popular_items() -> No
     with pytest.raises(InputError, match="user 'nobody' is not known"):
         recommender.recommend(["user 1", "nobody"])
     skipped = recommender.recommend(["nobody", "user 1"], unknown="skip")
-    assert skipped.users == ("user 1",)
-    assert skipped.items.shape == (1, 10)
+    assert skipped["user"].tolist() == ["user 1"] * 10
     served = recommender.recommend(["nobody", "user 1"], k=3, unknown="popular")
-    assert served.popular.tolist() == [True, False]
+    assert served["popular"].tolist() == [True] * 3 + [False] * 3
     counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
-    assert served.items[0][0] == DATA.item_ids[int(counts.argmax())]
+    assert served["item"][0] == DATA.item_ids[int(counts.argmax())]
     with pytest.raises(InputError, match="unknown='guess'"):
         recommender.recommend(["user 1"], unknown="guess")  # type: ignore[arg-type]
 
@@ -86,22 +86,22 @@ def test_known_users_without_history_get_popular_items_and_are_marked() -> None:
     data = Interactions.from_matrix(csr_array(table), ["a", "b", "c"])
     recommender = Recommender("bpr-mf", options=QUICK, validation_share=0.0, random_state=0)
     found = recommender.fit(data).recommend(["c", "a"], k=2)
-    assert found.popular.tolist() == [True, False]
-    assert found.items[0].tolist() == [0, 1]
-    table_of = found.to_pandas()
-    assert table_of["user"].tolist() == ["c", "c", "a", "a"]
-    assert table_of["popular"].tolist() == [True, True, False, False]
+    assert found["user"].tolist() == ["c", "c", "a", "a"]
+    assert found["item"].tolist()[:2] == [0, 1]
+    assert found["popular"].tolist() == [True, True, False, False]
 
 
 @pytest.mark.parametrize("model", MODELS)
 def test_a_new_user_is_folded_in(model: str) -> None:
     recommender = fitted(model)
     history = ["item 2", "item 8", "item 14", "item 20"]
-    items, scores = recommender.recommend_for_history(history, k=8)
-    assert items.shape == scores.shape == (8,)
-    assert not set(items) & set(history)
+    table = recommender.recommend_for_history(history, k=8)
+    assert table.columns.tolist() == ["rank", "item", "score", "popular"]
+    assert len(table) == 8
+    assert not table["popular"].any()
+    assert not set(table["item"]) & set(history)
     if model != "popularity":
-        assert np.mean([taste(item) == 2 for item in items]) >= 0.75
+        assert np.mean([taste(item) == 2 for item in table["item"]]) >= 0.75
 
 
 @pytest.mark.parametrize("model", MODELS[:4])
@@ -119,11 +119,12 @@ def test_folding_in_known_histories_is_nearly_as_good_as_training(model: str) ->
             shares.append(hidden[user, numbers].sum() / hidden[user].sum())
         return float(np.mean(shares))
 
-    trained = recall(list(recommender.recommend(data.user_ids, k=20).items))
+    lists = recommender.recommend(data.user_ids, k=20)["item"].to_numpy().reshape(-1, 20)
+    trained = recall(list(lists))
     names = np.array(data.item_ids, dtype=object)
     folded = recall(
         [
-            recommender.recommend_for_history(names[data.matrix[[user]].indices], k=20)[0]
+            recommender.recommend_for_history(names[data.matrix[[user]].indices], k=20)["item"]
             for user in range(data.n_users)
         ]
     )
@@ -134,21 +135,23 @@ def test_histories_with_unknown_items_or_none() -> None:
     recommender = fitted()
     with pytest.raises(InputError, match="item 'tea' is not known"):
         recommender.recommend_for_history(["item 1", "tea"])
-    some, _ = recommender.recommend_for_history(["item 1", "tea"], unknown="skip")
-    assert (some == recommender.recommend_for_history(["item 1"])[0]).all()
-    popular, _ = recommender.recommend_for_history([], k=3)
+    some = recommender.recommend_for_history(["item 1", "tea"], unknown="skip")
+    assert some.equals(recommender.recommend_for_history(["item 1"]))
+    popular = recommender.recommend_for_history([], k=3)
+    assert popular["popular"].all()
     counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
-    assert popular[0] == DATA.item_ids[int(counts.argmax())]
+    assert popular["item"][0] == DATA.item_ids[int(counts.argmax())]
 
 
 def test_similar_items_and_users_share_the_taste() -> None:
     recommender = fitted("lightgcn")
-    items, similarity = recommender.similar_items("item 3", k=6)
-    assert [taste(item) for item in items] == [3] * 6
-    assert "item 3" not in items
-    assert (similarity <= 1.0 + 1e-6).all()
-    users, _ = recommender.similar_users("user 5", k=4)
-    assert [taste(user) for user in users] == [5] * 4
+    items = recommender.similar_items("item 3", k=6)
+    assert items.columns.tolist() == ["rank", "item", "similarity"]
+    assert [taste(item) for item in items["item"]] == [3] * 6
+    assert "item 3" not in set(items["item"])
+    assert (items["similarity"] <= 1.0 + 1e-6).all()
+    users = recommender.similar_users("user 5", k=4)
+    assert [taste(user) for user in users["user"]] == [5] * 4
     with pytest.raises(InputError, match="similar users"):
         fitted("ease").similar_users("user 5")
     with pytest.raises(InputError, match="item 'x' is not known"):
@@ -158,10 +161,9 @@ def test_similar_items_and_users_share_the_taste() -> None:
 def test_scores_of_pairs_are_those_of_the_lists() -> None:
     recommender = fitted("bpr-mf")
     found = recommender.recommend(["user 9", "user 4"], k=3)
-    pairs = recommender.score_pairs(
-        ["user 9", "user 4", "user 9"], found.items[[0, 1, 0], [0, 2, 1]]
-    )
-    assert pairs == pytest.approx(found.scores[[0, 1, 0], [0, 2, 1]], abs=1e-5)
+    some = found.iloc[[0, 5, 1]]
+    pairs = recommender.score_pairs(some["user"], some["item"])
+    assert pairs == pytest.approx(some["score"].to_numpy(), abs=1e-5)
 
 
 def test_the_bayesian_recommender_tells_what_it_removed(bayesian: BayesianRecommender) -> None:
@@ -186,13 +188,12 @@ def test_saved_and_loaded_recommenders_recommend_the_same(model: str, tmp_path: 
     recommender.save(tmp_path)
     loaded = Recommender.load(tmp_path)
     ours, theirs = (r.recommend(DATA.user_ids, k=20) for r in (recommender, loaded))
-    assert (ours.items == theirs.items).all()
-    assert (ours.scores == theirs.scores).all()
+    assert ours.equals(theirs)
     for ask in (
-        lambda r: r.recommend_for_history(["item 1", "item 2"])[1],
-        lambda r: r.recommend(["user 3"], exclude_seen=False).scores,
+        lambda r: r.recommend_for_history(["item 1", "item 2"]),
+        lambda r: r.recommend(["user 3"], exclude_seen=False),
     ):
-        assert (ask(recommender) == ask(loaded)).all()
+        assert ask(recommender).equals(ask(loaded))
     assert loaded.get_params()["model"] == model
 
 
@@ -207,7 +208,7 @@ def test_a_saved_bayesian_recommender_keeps_graph_and_removed_pairs(
     assert loaded.validation_recall_ == bayesian.validation_recall_
     assert (loaded.history_.recalls == bayesian.history_.recalls).all()
     users = DATA.user_ids[:20]
-    assert (loaded.recommend(users).items == bayesian.recommend(users).items).all()
+    assert loaded.recommend(users).equals(bayesian.recommend(users))
 
 
 def test_damaged_or_foreign_saves_are_refused(
@@ -236,7 +237,7 @@ def test_ids_of_other_kinds_are_saved_or_refused_by_name(tmp_path: Path) -> None
     recommender = Recommender("itemknn", random_state=0).fit((users, items))
     recommender.save(tmp_path)
     found = Recommender.load(tmp_path).recommend([("b", 2), 7], k=1)
-    assert (found.items == recommender.recommend([("b", 2), 7], k=1).items).all()
+    assert found.equals(recommender.recommend([("b", 2), 7], k=1))
     strange = Recommender("itemknn", random_state=0).fit(([b"a", b"a", b"b"], [1, 2, 1]))
     with pytest.raises(InputError, match="type bytes, which cannot be saved"):
         strange.save(tmp_path)
@@ -258,8 +259,7 @@ def test_the_seed_decides() -> None:
     lists = [
         Recommender("ngcf", options=QUICK | {"epochs": 3}, random_state=seed)
         .fit(DATA)
-        .recommend(DATA.user_ids[:40])
-        .scores
+        .recommend(DATA.user_ids[:40])["score"]
         for seed in (1, 1, 2)
     ]
     assert (lists[0] == lists[1]).all()

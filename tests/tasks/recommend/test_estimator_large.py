@@ -9,9 +9,9 @@ import pytest
 
 from truegraph.data import load_interactions, split_randomly
 from truegraph.evaluation.ranking import score_rankings
+from truegraph.nn.recommenders.trainings import Trainings
 from truegraph.nn.top_items import rank_items
-from truegraph.tasks.recommend.algorithm3 import RankingRun
-from truegraph.tasks.recommend.results import VectorScorer
+from truegraph.tasks.recommend.scorers import VectorScorer
 from truegraph.tasks.recommend.trials import RecommendationTrial
 
 LARGE = os.environ.get("TRUEGRAPH_DATA")
@@ -31,8 +31,9 @@ def test_matrix_factorisation_after_forty_epochs() -> None:
     found = []
     for seed in range(2):
         split = split_randomly(data, random_state=seed)
-        run = RankingRun("bpr-mf", settings, split.train, None, seed)
-        scorer = VectorScorer(run.model, run.base.weights, run.vectors(run.base.weights))
+        trainings = Trainings("bpr-mf", settings, split.train, None, seed)
+        weights = trainings.base().weights
+        scorer = VectorScorer(trainings.model, weights, trainings.vectors(weights))
         lists, _ = rank_items(scorer.scores, np.arange(897), split.train, 100)
         found.append(score_rankings(lists, split.test).means())
     wanted = {"recall@10": 18.3, "recall@20": 29.1, "ndcg_ngcf@10": 25.5, "ndcg_ngcf@20": 30.9}

@@ -1,38 +1,31 @@
-"""Trainings of a recommender: the base, its continuations, and the Bayesian choice among them.
+"""The Bayesian recommender: Algorithm 3 of the paper, one function per step.
 
-The paper's Algorithm 3 and its fair comparison. A base model is trained with patience 50. From its
-weights training goes on with patience 100: with the original pool of negatives, which gives the
-baseline, and with the pool that the learned graph has shrunk, once for every fraction. All
+1. `Trainings.base`: train the base model on the observed interactions -> vectors e_u and e_i
+2. `learned_pairs`: the most probable graph between users and items given the distances
+   D_ui = 1 - cos(e_u, e_i), and the pairs in the order of its weights
+3. `remove_negatives`: the pairs with the highest weights leave the pool of negatives
+4. `Trainings.continued`: go on from the base model's weights with the pool that is left; steps 3
+   and 4 are done for every fraction, and the one with the best validation recall wins
+
+The fair comparison, `continued_base`, goes on from the same weights with the whole pool. All
 continuations begin with fresh moments of Adam and draw the same random numbers, so an empty set of
-removed pairs gives the baseline, bit for bit. Where no epoch is better than the base model on the
-validation interactions, the base model is kept. The fraction with the best validation recall wins.
+removed pairs gives that baseline, bit for bit. Where no epoch is better than the base model on the
+validation interactions, the base model is kept.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
-from pathlib import Path
-from typing import Any, Literal
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.locking import file_lock
 from truegraph.errors import InputError
-from truegraph.nn.dropout import derive_seeds
-from truegraph.nn.optimiser import Weights
-from truegraph.nn.recommenders.base import RankingModel
-from truegraph.nn.recommenders.negatives import NegativePool, negative_pool
-from truegraph.nn.recommenders.registry import RANKING_MODELS, recommender_settings
-from truegraph.nn.recommenders.training import TrainedRanking, one_torch_thread, train_ranking
-from truegraph.nn.recommenders.triples import TripleSampler
-from truegraph.nn.recommenders.validation_recall import HeldOutRecall
+from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.nn.recommenders.trainings import Trainings
 from truegraph.nn.training.trial_threads import run_all, worker_threads
 from truegraph.progress import Progress
 from truegraph.tasks.recommend.false_negatives import (
@@ -43,10 +36,6 @@ from truegraph.tasks.recommend.false_negatives import (
     rank_pairs,
     remove_negatives,
 )
-from truegraph.tasks.recommend.weight_files import read_ranking, write_ranking
-
-_BASE, _CONTINUED = 0, 1  # streams of random numbers
-_RECIPE = 2  # of the trainings; base models that were kept under another one are not read
 
 
 @dataclass(frozen=True)
@@ -110,179 +99,84 @@ class BayesianResult:
     recalls: dict[float, float]
 
 
-@dataclass(eq=False)
-class RankingRun:
-    """One model on one split with one seed; each training is done when it is first asked for.
+def train_bayesian(
+    trainings: Trainings, options: BayesianOptions, progress: Progress | None = None
+) -> BayesianResult:
+    """Do Algorithm 3.
 
     Parameters
     ----------
-    name : str
-        A name of `truegraph.nn.recommenders.registry.RANKING_MODELS`.
-    settings : settings of the model, mapping or None
-    train : csr_array of shape (n_users, n_items)
-    validation : csr_array of shape (n_users, n_items), or None
-        None: train for ``settings.epochs`` epochs.
-    seed : int
+    trainings : Trainings
+        The base model on its split.
     options : BayesianOptions
-    progress : Progress
-    watched : HeldOutRecall, optional
-        Recorded in the continued trainings, never used.
-    cache : Path, optional
-        Folder in which trainings are kept, so that they need not be repeated.
-    """
+    progress : Progress, optional
 
-    name: str
-    settings: Any
-    train: csr_array
-    validation: csr_array | None
-    seed: int
-    options: BayesianOptions = field(default_factory=BayesianOptions)
-    progress: Progress = field(default_factory=Progress)
-    watched: HeldOutRecall | None = None
-    cache: Path | None = None
-
-    @cached_property
-    def model(self) -> RankingModel:
-        """The model with its operators."""
-        if self.name not in RANKING_MODELS:
-            raise InputError(
-                f"model={self.name!r} has no pool of negatives; use one of "
-                f"{', '.join(RANKING_MODELS)}."
-            )
-        return RANKING_MODELS[self.name](recommender_settings(self.name, self.settings), self.train)
-
-    @cached_property
-    def pool(self) -> NegativePool:
-        """All items but the training items of each user."""
-        return negative_pool(self.train, self.model.settings.pool)
-
-    @cached_property
-    def recall(self) -> HeldOutRecall | None:
-        """Validation recall@20."""
-        if self.validation is None or self.validation.nnz == 0:
-            return None
-        return HeldOutRecall(self.train, self.validation)
-
-    def _sampler(self, pool: NegativePool, stream: int) -> TripleSampler:
-        settings = self.model.settings
-        return TripleSampler(
-            self.train,
-            pool,
-            batch=settings.batch,
-            negatives=settings.negatives,
-            by=self.model.sampling,
-            seed=int(derive_seeds([self.seed], stream)[0]),
-        )
-
-    @cached_property
-    def base(self) -> TrainedRanking:
-        """The base model, trained with the patience of its settings."""
-        self.progress.stage(f"train {self.name}")
-        return self._kept("base", self._train_base)
-
-    def _train_base(self) -> TrainedRanking:
-        sampler = self._sampler(self.pool, _BASE)
-        first = self.model.initial(self.seed)
-        return train_ranking(self.model, first, sampler, self.recall, progress=self.progress)
-
-    def _kept(self, what: str, train: Callable[[], TrainedRanking]) -> TrainedRanking:
-        """Read a training from the cache, or do it and keep it there."""
-        if self.cache is None:
-            return train()
-        file = self._file(self.cache, what)
-        with file_lock(file.with_suffix(".lock")):
-            if not file.is_file():
-                write_ranking(file, train())
-        return read_ranking(file)
-
-    def _file(self, folder: Path, what: str) -> Path:
-        return folder / f"{self._fingerprint(what)}.safetensors"
-
-    def _fingerprint(self, what: str) -> str:
-        """SHA-256 of everything that decides a training."""
-        about = [_RECIPE, what, self.name, self.seed, asdict(self.model.settings)]
-        digest = hashlib.sha256(json.dumps(about).encode())
-        for matrix in (self.train, self.validation):
-            for part in () if matrix is None else (matrix.indptr, matrix.indices):
-                digest.update(np.ascontiguousarray(part, dtype=np.int64).data)
-            digest.update(b";")
-        return digest.hexdigest()
-
-    def continued(self, pool: NegativePool, progress: Progress | None = None) -> TrainedRanking:
-        """Go on from the base model's weights with some pool of negatives."""
-        patience = self.options.continued_patience
-        what = f"continued, patience {patience}, pool {pool.fingerprint}"
-        with_record = f"{what}, watched"  # the same weights, and the record of what was watched
-        is_there = self.cache is not None and self._file(self.cache, with_record).is_file()
-        return self._kept(
-            with_record if is_there or self.watched is not None else what,
-            lambda: train_ranking(
-                self.model,
-                self.base.weights,
-                self._sampler(pool, _CONTINUED),
-                self.recall,
-                patience=patience,
-                progress=progress,
-                watched=self.watched,
-                may_keep_start=True,
-            ),
-        )
-
-    def baseline(self) -> TrainedRanking:
-        """Go on with the original pool: what the Bayesian model is compared with."""
-        self.base  # noqa: B018 - its stage comes first
-        self.progress.stage(f"continue {self.name}")
-        return self.continued(self.pool, self.progress)
-
-    @cached_property
-    def ranked(self) -> RankedPairs:
-        """The learned graph and the pairs in its order."""
-        vectors = self.vectors(self.base.weights)
-        self.progress.stage("learn graph")
-        is_of_pairs = self.options.fraction_of == "pairs"
-        largest = max(self.options.fractions) if is_of_pairs else max(PAPER_FRACTIONS)
-        observed = 2.0 * self.train.nnz / sum(self.train.shape)
-        degree = observed if self.options.degree is None else self.options.degree
-        return rank_pairs(vectors, self.model.n_users, degree=degree, largest=largest)
-
-    def removed(self, fraction: float) -> RemovedNegatives:
-        """Return the pairs that a fraction takes out of the pool."""
-        return remove_negatives(
-            self.ranked,
-            self.train,
-            fraction,
-            fraction_of=self.options.fraction_of,
-            exclude_train=self.options.exclude_train,
-        )
-
-    def bayesian(self) -> BayesianResult:
-        """Go on with every fraction and keep the one with the best validation recall.
-
+    Returns
+    -------
+    found : BayesianResult
         Of equally good fractions the smallest wins.
-        """
-        if self.recall is None:
-            raise InputError(
-                "validation has no interactions, but the fraction of removed pairs is chosen on "
-                "them. Give some, or a validation_share above 0."
-            )
-        fractions = sorted(set(self.options.fractions))
-        chosen = [self.removed(fraction) for fraction in fractions]
-        self.progress.stage(f"continue b{self.name}")
-        watchers = [self.progress] + [Progress()] * (len(chosen) - 1)
+    """
+    if trainings.recall is None:
+        raise InputError(
+            "validation has no interactions, but the fraction of removed pairs is chosen on "
+            "them. Give some, or a validation_share above 0."
+        )
+    progress = progress or Progress()
+    fractions = sorted(set(options.fractions))
 
-        def go_on(place: int) -> TrainedRanking:
-            pool = pool_without(self.pool, chosen[place])
-            return self.continued(pool, watchers[place])
+    base = trainings.base(progress)
+    vectors = trainings.vectors(base.weights)
 
-        with worker_threads(len(chosen)) as threads:
-            trained = run_all(threads, go_on, range(len(chosen)))
-        recalls = [found.best_recall for found in trained]
-        best = int(np.argmax(recalls))
-        by_fraction = dict(zip(fractions, recalls, strict=True))
-        return BayesianResult(self.ranked, trained[best], chosen[best], by_fraction)
+    progress.stage("learn graph")
+    ranked = learned_pairs(vectors, trainings.train, options)
 
-    def vectors(self, weights: Weights) -> NDArray[np.float32]:
-        """Return the vectors (n_users + n_items, d) of weights, nothing dropped."""
-        with torch.no_grad(), one_torch_thread():
-            vectors: NDArray[np.float32] = self.model.vectors(weights, None).numpy()
-        return vectors
+    removed = [removed_pairs(ranked, trainings.train, fraction, options) for fraction in fractions]
+
+    progress.stage(f"continue b{trainings.model.name}")
+    shown = [progress] + [Progress()] * (len(removed) - 1)
+
+    def go_on(place: int) -> TrainedRanking:
+        pool = pool_without(trainings.pool, removed[place])
+        return trainings.continued(base, pool, options.continued_patience, shown[place])
+
+    with worker_threads(len(removed)) as threads:
+        trained = run_all(threads, go_on, range(len(removed)))
+
+    recalls = [one.best_recall for one in trained]
+    best = int(np.argmax(recalls))
+    by_fraction = dict(zip(fractions, recalls, strict=True))
+    return BayesianResult(ranked, trained[best], removed[best], by_fraction)
+
+
+def continued_base(
+    trainings: Trainings, patience: int, progress: Progress | None = None
+) -> TrainedRanking:
+    """Go on with the whole pool of negatives: what the Bayesian model is compared with."""
+    progress = progress or Progress()
+    base = trainings.base(progress)
+    progress.stage(f"continue {trainings.model.name}")
+    return trainings.continued(base, trainings.pool, patience, progress)
+
+
+def learned_pairs(
+    vectors: NDArray[np.float32], train: csr_array, options: BayesianOptions
+) -> RankedPairs:
+    """Do step 2: learn the graph from vectors (n_users + n_items, d), and rank the pairs by it."""
+    is_of_pairs = options.fraction_of == "pairs"
+    largest = max(options.fractions) if is_of_pairs else max(PAPER_FRACTIONS)
+    observed = 2.0 * train.nnz / sum(train.shape)
+    degree = observed if options.degree is None else options.degree
+    return rank_pairs(vectors, train.shape[0], degree=degree, largest=largest)
+
+
+def removed_pairs(
+    ranked: RankedPairs, train: csr_array, fraction: float, options: BayesianOptions
+) -> RemovedNegatives:
+    """Do step 3: return the pairs that a fraction takes out of the pool."""
+    return remove_negatives(
+        ranked,
+        train,
+        fraction,
+        fraction_of=options.fraction_of,
+        exclude_train=options.exclude_train,
+    )

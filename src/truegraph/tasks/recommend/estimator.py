@@ -3,9 +3,9 @@
 >>> from truegraph import Recommender
 >>> from truegraph.data import load_interactions
 >>> recommender = Recommender("ease").fit(load_interactions("planted"))
->>> items, scores = recommender.recommend(["user 7", "user 12"], k=3)
->>> items.shape
-(2, 3)
+>>> table = recommender.recommend(["user 7", "user 12"], k=3)
+>>> table.shape
+(6, 5)
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.closed_form.reference_recommenders import ReferenceRecommender
 from truegraph.nn.recommenders.registry import find_recommender, recommender_settings
 from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.nn.recommenders.trainings import Trainings
 from truegraph.progress import Progress
-from truegraph.tasks.recommend.algorithm3 import BayesianOptions, RankingRun
+from truegraph.tasks.recommend.algorithm3 import BayesianOptions, train_bayesian
 from truegraph.tasks.recommend.false_negatives import PAPER_FRACTIONS, RemovedNegatives
-from truegraph.tasks.recommend.fitted import ServingRecommender
-from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.recommend.fitted import FittedRecommender
+from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
 
 
-class Recommender(ServingRecommender):
+class Recommender(FittedRecommender):
     """A recommender of one's choice, trained to rank what users interacted with above the rest.
 
     Parameters
@@ -74,13 +75,13 @@ class Recommender(ServingRecommender):
         self.history_: TrainedRanking | None = None
         if issubclass(kind, ReferenceRecommender):
             return HistoryScorer(kind.fit(settings, train, validation), train)
-        run = RankingRun(self.model, settings, train, validation, self.seed_, progress=progress)
-        self.history_ = run.base
-        weights = run.base.weights
-        return VectorScorer(run.model, weights, run.vectors(weights))
+        trainings = Trainings(self.model, settings, train, validation, self.seed_)
+        self.history_ = trainings.base(progress)
+        weights = self.history_.weights
+        return VectorScorer(trainings.model, weights, trainings.vectors(weights))
 
 
-class BayesianRecommender(ServingRecommender):
+class BayesianRecommender(FittedRecommender):
     """A recommender that does not train against what users would probably like.
 
     The paper's Algorithm 3: train a base model, learn the most probable graph between users and
@@ -169,8 +170,8 @@ class BayesianRecommender(ServingRecommender):
             self.degree,
             self.continued_patience,
         )
-        run = RankingRun(self.model, self.options, train, validation, self.seed_, options, progress)
-        found = run.bayesian()
+        trainings = Trainings(self.model, self.options, train, validation, self.seed_)
+        found = train_bayesian(trainings, options, progress)
         self.learned_graph_ = found.ranked.graph
         self.rank_correlation_ = found.ranked.rank_correlation
         self.removed_negatives_ = found.removed
@@ -178,7 +179,7 @@ class BayesianRecommender(ServingRecommender):
         self.validation_recall_ = found.recalls
         self.history_ = found.trained
         weights = found.trained.weights
-        return VectorScorer(run.model, weights, run.vectors(weights))
+        return VectorScorer(trainings.model, weights, trainings.vectors(weights))
 
     def removed_table(self, most: int | None = None) -> Any:
         """Return the removed pairs as a DataFrame: user, item, weight; the highest weights first.

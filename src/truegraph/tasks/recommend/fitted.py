@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
@@ -20,12 +21,12 @@ from truegraph.errors import InputError
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress, console_progress
 from truegraph.seeds import seed_from
-from truegraph.tasks.recommend.results import Recommendations, Scorer
+from truegraph.tasks.recommend.scorers import Scorer
 
 Unknown = Literal["error", "skip", "popular"]
 
 
-class ServingRecommender(BaseEstimator):
+class FittedRecommender(BaseEstimator):
     """What `Recommender` and `BayesianRecommender` share; subclasses train."""
 
     validation_share: float
@@ -88,7 +89,7 @@ class ServingRecommender(BaseEstimator):
         exclude: Iterable[Hashable] = (),
         only: Iterable[Hashable] | None = None,
         unknown: Unknown = "error",
-    ) -> Recommendations:
+    ) -> pd.DataFrame:
         """Return the best items of users.
 
         Parameters
@@ -106,8 +107,9 @@ class ServingRecommender(BaseEstimator):
 
         Returns
         -------
-        recommendations : Recommendations
-            Unpacks into ``items, scores``; `popular` marks users without a history, who get the
+        table : DataFrame with the columns user, rank, item, score and popular
+            One row per user and item, users as asked for, best first (rank 1). Scores are
+            comparable within a user only. `popular` marks users without a history, who get the
             most popular items.
         """
         check_is_fitted(self, "interactions_")
@@ -125,7 +127,16 @@ class ServingRecommender(BaseEstimator):
             seen = csr_array(seen.multiply((numbers >= 0)[:, None]))
         is_new = (numbers < 0) | (np.diff(self._train_pairs.indptr)[known] == 0)
         items, scores = self._ranked(known, is_new, seen, k, self._allowed(exclude, only))
-        return Recommendations(tuple(asked), self._item_ids(items), scores, is_new)
+        row, place = np.nonzero(items >= 0)
+        return pd.DataFrame(
+            {
+                "user": _named(asked, row),
+                "rank": place + 1,
+                "item": _named(self.interactions_.item_ids, items[row, place]),
+                "score": scores[row, place],
+                "popular": is_new[row],
+            }
+        )
 
     @property
     def _n_items(self) -> int:
@@ -160,14 +171,6 @@ class ServingRecommender(BaseEstimator):
         allowed[without] = False
         return allowed
 
-    def _item_ids(self, numbers: NDArray[np.int64]) -> NDArray[Any]:
-        names = np.empty(self._n_items + 1, dtype=object)
-        names[:-1] = [None] * self._n_items
-        for number, name in enumerate(self.interactions_.item_ids):
-            names[number] = name
-        found: NDArray[Any] = names[numbers]  # -1 is the None at the end
-        return found
-
     def recommend_for_history(
         self,
         history: Iterable[Hashable],
@@ -175,7 +178,7 @@ class ServingRecommender(BaseEstimator):
         *,
         exclude_seen: bool = True,
         unknown: Literal["error", "skip"] = "error",
-    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
+    ) -> pd.DataFrame:
         """Return the best items of a new user, folded in without training.
 
         Parameters
@@ -191,8 +194,8 @@ class ServingRecommender(BaseEstimator):
 
         Returns
         -------
-        items : ndarray of object, shape (k,)
-        scores : ndarray of float32, shape (k,)
+        table : DataFrame with the columns rank, item, score and popular
+            Best first; `popular` is True where the most popular items had to do.
         """
         check_is_fitted(self, "interactions_")
         if unknown not in ("error", "skip"):
@@ -204,28 +207,41 @@ class ServingRecommender(BaseEstimator):
         scores = self._scorer.scores_of(row) if len(own) else self._popularity[None]
         masked = row if exclude_seen else csr_array((1, self._n_items))
         items, best = rank_items(lambda _: scores, np.zeros(1, dtype=np.int64), masked, k)
-        return self._item_ids(items[0]), best[0]
+        place = np.flatnonzero(items[0] >= 0)
+        return pd.DataFrame(
+            {
+                "rank": place + 1,
+                "item": _named(self.interactions_.item_ids, items[0, place]),
+                "score": best[0, place],
+                "popular": len(own) == 0,
+            }
+        )
 
-    def similar_items(
-        self, item: Hashable, k: int = 10
-    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the items most like one, and how similar they are (the cosine of the vectors)."""
+    def similar_items(self, item: Hashable, k: int = 10) -> pd.DataFrame:
+        """Return the items most like one: a DataFrame with rank, item and similarity.
+
+        Parameters
+        ----------
+        item : item id
+        k : int, default=10
+        """
         check_is_fitted(self, "interactions_")
         place = int(self.interactions_.item_numbers([item])[0])
-        numbers, similarity = _most_similar(self._scorer.item_similarity(place), place, k)
-        return self._item_ids(numbers), similarity
+        similarity = self._scorer.item_similarity(place)
+        return _most_similar("item", self.interactions_.item_ids, similarity, place, k)
 
-    def similar_users(
-        self, user: Hashable, k: int = 10
-    ) -> tuple[NDArray[Any], NDArray[np.float32]]:
-        """Return the users most like one, and how similar they are (the cosine of the vectors)."""
+    def similar_users(self, user: Hashable, k: int = 10) -> pd.DataFrame:
+        """Return the users most like one: a DataFrame with rank, user and similarity (a cosine).
+
+        Parameters
+        ----------
+        user : user id
+        k : int, default=10
+        """
         check_is_fitted(self, "interactions_")
         place = int(self.interactions_.user_numbers([user])[0])
-        numbers, similarity = _most_similar(self._scorer.user_similarity(place), place, k)
-        names = np.empty(len(numbers), dtype=object)
-        for position, number in enumerate(numbers):
-            names[position] = self.interactions_.user_ids[number] if number >= 0 else None
-        return names, similarity
+        similarity = self._scorer.user_similarity(place)
+        return _most_similar("user", self.interactions_.user_ids, similarity, place, k)
 
     def score_pairs(
         self, users: Iterable[Hashable], items: Iterable[Hashable]
@@ -290,9 +306,15 @@ def _aligned(data: Interactions, given: Any) -> csr_array:
     return matrix
 
 
+def _named(ids: Sequence[Hashable], numbers: NDArray[np.integer]) -> list[Hashable]:
+    return [ids[number] for number in numbers]
+
+
 def _most_similar(
-    similarity: NDArray[np.float32], place: int, k: int
-) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    what: str, ids: Sequence[Hashable], similarity: NDArray[np.float32], place: int, k: int
+) -> pd.DataFrame:
     own = pair_matrix(np.zeros(1, dtype=np.int64), np.array([place]), (1, len(similarity)))
-    items, scores = rank_items(lambda _: similarity[None], np.zeros(1, dtype=np.int64), own, k)
-    return items[0], scores[0]
+    found, values = rank_items(lambda _: similarity[None], np.zeros(1, dtype=np.int64), own, k)
+    kept = np.flatnonzero(found[0] >= 0)
+    names = _named(ids, found[0, kept])
+    return pd.DataFrame({"rank": kept + 1, what: names, "similarity": values[0, kept]})

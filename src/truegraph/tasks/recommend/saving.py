@@ -34,17 +34,17 @@ from truegraph.nn.recommenders.registry import (
 from truegraph.nn.recommenders.training import TrainedRanking
 from truegraph.tasks.recommend.estimator import BayesianRecommender
 from truegraph.tasks.recommend.false_negatives import RemovedNegatives
-from truegraph.tasks.recommend.fitted import ServingRecommender
-from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.recommend.fitted import FittedRecommender
+from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
 
 _FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
 _VECTORS = "vectors of users and items"  # beside the weights, in the same file
 
-Estimator = TypeVar("Estimator", bound=ServingRecommender)
+Estimator = TypeVar("Estimator", bound=FittedRecommender)
 
 
-def save_recommender(estimator: ServingRecommender, folder: PathLike) -> None:
+def save_recommender(estimator: FittedRecommender, folder: PathLike) -> None:
     """Write a fitted recommender."""
     place = Path(folder)
     data, scorer = estimator.interactions_, estimator._scorer
@@ -80,7 +80,7 @@ def save_recommender(estimator: ServingRecommender, folder: PathLike) -> None:
     _FOLDER.write_document(place, estimator, document, files)
 
 
-def _plain_params(estimator: ServingRecommender) -> dict[str, Any]:
+def _plain_params(estimator: FittedRecommender) -> dict[str, Any]:
     params = estimator.get_params(deep=False)
     options = params["options"]
     if is_dataclass(options) and not isinstance(options, type):
@@ -99,7 +99,7 @@ def _settings(scorer: Scorer) -> Any:
     return scorer.recommender.settings
 
 
-def _history_arrays(estimator: ServingRecommender) -> dict[str, NDArray[Any]]:
+def _history_arrays(estimator: FittedRecommender) -> dict[str, NDArray[Any]]:
     trained: TrainedRanking | None = estimator.history_
     if trained is None:
         return {}

@@ -26,11 +26,17 @@ from truegraph.nn.recommenders.registry import (
     recommender_settings,
 )
 from truegraph.nn.recommenders.training import TrainedRanking
+from truegraph.nn.recommenders.trainings import Trainings
 from truegraph.nn.recommenders.validation_recall import HeldOutRecall
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress
-from truegraph.tasks.recommend.algorithm3 import BayesianOptions, BayesianResult, RankingRun
-from truegraph.tasks.recommend.results import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.recommend.algorithm3 import (
+    BayesianOptions,
+    BayesianResult,
+    continued_base,
+    train_bayesian,
+)
+from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
 
 MODELS = (
     *(name for base in RANKING_MODELS for name in (base, f"b{base}")),
@@ -132,7 +138,7 @@ class RecommendationTrial:
             self.masked = csr_array(split.train + split.validation)
         self._cache, self._progress = cache, progress or Progress()
         self._watched = HeldOutRecall(split.train, split.test) if watch_test else None
-        self._runs: dict[str, RankingRun] = {}
+        self._trainings: dict[str, Trainings] = {}
 
     def run(self, model: str, settings: Mapping[str, Any] | None = None) -> ModelLists:
         """Train a model and rank the items for every user.
@@ -148,32 +154,33 @@ class RecommendationTrial:
         base, is_bayesian = split_name(model)
         if base in REFERENCE_RECOMMENDERS:
             return self._reference(model, settings, began)
-        run = self._run(model, settings)
-        found = run.bayesian() if is_bayesian else None
-        trained = found.trained if found is not None else run.baseline()
-        scorer = VectorScorer(run.model, trained.weights, run.vectors(trained.weights))
-        chosen = asdict(run.model.settings) | asdict(run.options)
+        own, options = split_settings(model, settings)
+        trainings = self._trainings_of(base, own)
+        found = train_bayesian(trainings, options, self._progress) if is_bayesian else None
+        if found is not None:
+            trained = found.trained
+        else:
+            trained = continued_base(trainings, options.continued_patience, self._progress)
+        vectors = trainings.vectors(trained.weights)
+        scorer = VectorScorer(trainings.model, trained.weights, vectors)
+        chosen = asdict(trainings.model.settings) | asdict(options)
         return ModelLists(
             model, self._lists(scorer), chosen, trained, found, time.perf_counter() - began
         )
 
-    def _run(self, model: str, settings: Mapping[str, Any] | None) -> RankingRun:
-        own, options = split_settings(model, settings)
-        base, _ = split_name(model)
-        key = f"{base} {own}"
-        if key not in self._runs:
-            self._runs[key] = RankingRun(
+    def _trainings_of(self, base: str, settings: Any) -> Trainings:
+        key = f"{base} {settings}"
+        if key not in self._trainings:
+            self._trainings[key] = Trainings(
                 base,
-                own,
+                settings,
                 self.split.train,
                 self.split.validation,
                 self.seed,
-                progress=self._progress,
                 watched=self._watched,
                 cache=self._cache,
             )
-        self._runs[key].options = options
-        return self._runs[key]
+        return self._trainings[key]
 
     def _reference(
         self, model: str, settings: Mapping[str, Any] | None, began: float

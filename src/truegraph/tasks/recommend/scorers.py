@@ -1,10 +1,8 @@
-"""What a recommender returns, and the fitted models behind it."""
+"""Fitted models as the recommenders use them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -18,47 +16,6 @@ from truegraph.nn.recommenders.base import RankingModel
 from truegraph.nn.recommenders.training import one_torch_thread
 
 Floats = NDArray[np.float32]
-
-
-@dataclass(frozen=True, eq=False)
-class Recommendations:
-    """Lists of items for users; unpacks into ``items, scores``.
-
-    Attributes
-    ----------
-    users : tuple of hashable, length n
-        Ids of the users; shorter than asked for when unknown ones were skipped.
-    items : ndarray of object, shape (n, k)
-        Ids of the items, best first; None where a list has ended.
-    scores : ndarray of float32, shape (n, k)
-        Higher is better; comparable within a user only. -inf where a list has ended.
-    popular : ndarray of bool, shape (n,)
-        True for users without a history: their list is that of the most popular items.
-    """
-
-    users: tuple[Hashable, ...]
-    items: NDArray[Any]
-    scores: Floats
-    popular: NDArray[np.bool_]
-
-    def __iter__(self) -> Iterator[NDArray[Any]]:
-        yield self.items
-        yield self.scores
-
-    def to_pandas(self) -> Any:
-        """Return a DataFrame with user, rank (from 1), item, score and popular."""
-        import pandas as pd
-
-        row, place = np.nonzero(np.isfinite(self.scores))
-        return pd.DataFrame(
-            {
-                "user": [self.users[number] for number in row],
-                "rank": place + 1,
-                "item": self.items[row, place],
-                "score": self.scores[row, place],
-                "popular": self.popular[row],
-            }
-        )
 
 
 class Scorer(Protocol):
