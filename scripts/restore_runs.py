@@ -37,7 +37,7 @@ def restored(row: Mapping[str, str], cell: Cell, metrics: list[str]) -> TrialRec
         metrics={name: float(row[name]) if row[name] else None for name in metrics},
         details={},
         seconds=float(row["seconds"]),
-        peak_memory_mb=float(row["peak_memory_mb"] or "nan"),
+        peak_memory_mb=float(row["peak_memory_mb"]) if row["peak_memory_mb"] else None,
         versions={},
         fingerprint=row["fingerprint"],
         source="results",

@@ -65,8 +65,8 @@ def test_a_batch_is_stored_whole_or_not_at_all(
 
 def test_memory_that_is_not_known(tmp_path: Path, mine: Experiment, record: Record) -> None:
     with TrialStore.create(tmp_path, mine) as store:
-        store.add([record(peak_memory_mb=math.nan)])
-        assert math.isnan(store.records()[0].peak_memory_mb)
+        store.add([record(peak_memory_mb=None)])
+        assert store.records()[0].peak_memory_mb is None
 
 
 def test_only_trials_of_the_experiment_as_it_is_now(

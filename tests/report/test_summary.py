@@ -66,7 +66,7 @@ def trials(
             metrics={metric: value},
             details={},
             seconds=1.5,
-            peak_memory_mb=float("nan"),
+            peak_memory_mb=None,
             versions={"truegraph": "0"},
             fingerprint="f" * 64,
             source="embedded",

@@ -5,35 +5,18 @@ Usage is checked here; `classify_dataset` and `classify_files` do the work.
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from truegraph.cli.classify_dataset import GRAPH_LEARNERS, DatasetJob, classify_dataset
+from truegraph.cli.classify_dataset import DatasetJob, classify_dataset
 from truegraph.cli.classify_files import FilesJob, classify_files
 from truegraph.cli.outputs import GRAPH_ENDINGS, check_target, check_target_folder
 from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
+from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 
-# The names of truegraph.tasks.classify.trials.METHODS, which cannot be read without loading torch.
-MODELS = (
-    "gcn",
-    "chebynet",
-    "gat",
-    "dfnet-att",
-    "sbm-gcn",
-    "mlp",
-    "appnp",
-    "label-propagation",
-    "bgcn",
-    "bgcn-parametric",
-    "refined",
-    "fast",
-    "knn",
-    "gdc",
-    "gdc-appnp",
-)
 RECOMMENDED = "refined"  # for one's own files; on many nodes `classify_files` takes "fast"
 
 
@@ -189,11 +172,7 @@ def _model_names(text: str | None, default: str) -> list[str]:
     names = [name.strip().lower() for name in (text or default).split(",")]
     for name in names:
         if name not in MODELS:
-            near = difflib.get_close_matches(name, MODELS, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InputError(
-                f"--models: no model is called {name!r}.{hint} There are: {', '.join(MODELS)}."
-            )
+            raise InputError(f"--models: no model is called {name!r}.{suggestion(name, MODELS)}")
     if len(set(names)) < len(names):
         raise InputError(f"--models {','.join(names)} names a model twice. Name each once.")
     return names

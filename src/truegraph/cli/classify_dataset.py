@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
-from truegraph.cli.threads import use_threads
+from truegraph.cli.outputs import print_json, print_rows
 from truegraph.errors import InputError
+from truegraph.memory import peak_memory_mb
+from truegraph.tasks.classify.names import GRAPH_LEARNERS
 
 if TYPE_CHECKING:
     from truegraph.data import NodeDataset, NodeSplit
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 _PACKAGES = ("truegraph", "torch", "numpy", "scipy", "numba")
 _FEWEST_PAIRS = 6  # with fewer, a two-sided signed-rank test cannot fall below 0.05
-
-GRAPH_LEARNERS = ("bgcn", "refined", "fast")
 
 
 @dataclass(frozen=True)
@@ -123,6 +122,7 @@ def _run(dataset: NodeDataset, splits: list[NodeSplit], job: DatasetJob) -> Tria
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
     from truegraph.report.trials import ModelScores, score_trials
     from truegraph.tasks.classify.trials import run_trials
+    from truegraph.threads import use_threads
 
     results, scores = [], []
     with use_threads(job.jobs), console_progress(not job.quiet) as progress:

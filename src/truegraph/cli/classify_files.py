@@ -11,9 +11,9 @@ import numpy as np
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
-from truegraph.cli.threads import use_threads
+from truegraph.cli.outputs import print_json, print_rows
 from truegraph.errors import InputError
+from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,6 +97,7 @@ def _fit(dataset: NodeDataset, job: FilesJob) -> NodeEstimator:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
     from truegraph.tasks.classify.estimator import classifier_of
+    from truegraph.threads import use_threads
 
     classifier = classifier_of(
         job.model,

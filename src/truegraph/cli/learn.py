@@ -21,10 +21,10 @@ from truegraph.cli.outputs import (
     GRAPH_ENDINGS,
     PICTURE_ENDINGS,
     check_target,
-    peak_memory_mb,
     print_json,
     print_rows,
 )
+from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph

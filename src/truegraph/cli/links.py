@@ -5,17 +5,17 @@ Usage is checked here; `links_dataset` and `links_files` do the work.
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from truegraph.cli.link_models import AUTO_ENCODERS, BAYESIAN, RIVALS
 from truegraph.cli.links_dataset import LinkDatasetJob, links_dataset
 from truegraph.cli.links_files import LinkFilesJob, links_files
 from truegraph.cli.outputs import check_target, check_target_folder
 from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
+from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, RIVALS
 
 _BAYESIAN_OPTIONS = "--degree and --target are options of the Bayesian versions"
 
@@ -148,11 +148,7 @@ def _names(text: str) -> list[str]:
     names = [name.strip().lower() for name in text.split(",")]
     for name in names:
         if name not in known:
-            near = difflib.get_close_matches(name, known, n=1)
-            hint = f" Did you mean {near[0]!r}?" if near else ""
-            raise InputError(
-                f"--model: no model is called {name!r}.{hint} There are: {', '.join(known)}."
-            )
+            raise InputError(f"--model: no model is called {name!r}.{suggestion(name, known)}")
     if len(set(names)) < len(names):
         raise InputError(f"--model {text} names a model twice. Name each once.")
     return names

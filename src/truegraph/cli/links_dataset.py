@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.link_models import BAYESIAN
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
+from truegraph.cli.outputs import print_json, print_rows
+from truegraph.memory import peak_memory_mb
+from truegraph.tasks.links.names import BAYESIAN
 
 if TYPE_CHECKING:
     from truegraph.data import NodeDataset

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.link_models import AUTO_ENCODERS
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
-from truegraph.cli.threads import use_threads
+from truegraph.cli.outputs import print_json, print_rows
 from truegraph.errors import InputError
+from truegraph.memory import peak_memory_mb
+from truegraph.tasks.links.names import AUTO_ENCODERS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,6 +83,7 @@ def _fit(dataset: NodeDataset, job: LinkFilesJob) -> LinkEstimator:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
+    from truegraph.threads import use_threads
 
     is_base = job.model in AUTO_ENCODERS
     if is_base and job.options:

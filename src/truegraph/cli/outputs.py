@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -82,13 +81,3 @@ def print_rows(rows: Sequence[tuple[str, str]]) -> None:
     width = max(len(name) for name, _ in rows)
     for name, fact in rows:
         typer.echo(f"  {name:<{width}}  {fact}")
-
-
-def peak_memory_mb() -> float | None:
-    """Return the most memory this process has held so far, in 10^6 bytes; None if unknown."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows
-        return None
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

@@ -5,7 +5,6 @@ Usage is checked here; `recommend_dataset` and `recommend_files` do the work.
 
 from __future__ import annotations
 
-import difflib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,10 +14,9 @@ from truegraph.cli.outputs import check_target, check_target_folder
 from truegraph.cli.recommend_dataset import DatasetJob, recommend_dataset
 from truegraph.cli.recommend_files import FilesJob, recommend_files
 from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
+from truegraph.tasks.recommend.names import REFERENCES, TRAINED
 
-# The names of truegraph.tasks.recommend.trials.MODELS, which cannot be read without torch.
-TRAINED = ("ngcf", "mgccf", "lightgcn", "bpr-mf")
-REFERENCES = ("popularity", "itemknn", "ease")
 _FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
@@ -185,9 +183,7 @@ def _check_source(dataset: str | None, interactions: Path | None) -> None:
 def _known(name: str, known: tuple[str, ...]) -> str:
     if name.lower() in known:
         return name.lower()
-    near = difflib.get_close_matches(name.lower(), known, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise InputError(f"--model: no model is called {name!r}.{hint} There are: {', '.join(known)}.")
+    raise InputError(f"--model: no model is called {name!r}.{suggestion(name, known)}")
 
 
 def _fractions(text: str | None) -> tuple[float, ...]:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
-from truegraph.cli.threads import use_threads
+from truegraph.cli.outputs import print_json, print_rows
+from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from truegraph.data import Interactions, InteractionSplit
@@ -107,6 +107,7 @@ def _run(data: Interactions, job: DatasetJob) -> list[Trial]:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
     from truegraph.evaluation.ranking import score_rankings
     from truegraph.tasks.recommend.trials import RecommendationTrial
+    from truegraph.threads import use_threads
 
     trials = []
     with use_threads(job.jobs), console_progress(not job.quiet) as progress:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.outputs import peak_memory_mb, print_json, print_rows
-from truegraph.cli.threads import use_threads
+from truegraph.cli.outputs import print_json, print_rows
 from truegraph.errors import InputError
+from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from truegraph.data import Interactions
@@ -106,6 +106,7 @@ def _fit(data: Interactions, job: FilesJob) -> Recommender | BayesianRecommender
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
     from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
     from truegraph.tasks.recommend.trials import split_name
+    from truegraph.threads import use_threads
 
     base, is_bayesian = split_name(job.model)
     common: dict[str, Any] = {

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from truegraph.errors import InputError
-from truegraph.experiments.tasks.base import Condition, suggestion
+from truegraph.experiments.tasks.base import Condition
+from truegraph.suggestions import suggestion
 
 
 def check_known(given: Iterable[str], known: tuple[str, ...], what: str) -> None:

@@ -33,7 +33,8 @@ from truegraph.experiments.checks import (
     texts,
     without_none,
 )
-from truegraph.experiments.tasks.base import Cell, Task, find_task, suggestion
+from truegraph.experiments.tasks.base import Cell, Task, find_task
+from truegraph.suggestions import suggestion
 
 _OWN_KEYS = ["name", "title", "task", "datasets", "models", "trials", "seed", "metrics"]
 _OWN_KEYS += ["batch", "keep", "compare"]

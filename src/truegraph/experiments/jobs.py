@@ -14,6 +14,7 @@ from truegraph.errors import DataError
 from truegraph.experiments import provenance
 from truegraph.experiments.store import TrialRecord
 from truegraph.experiments.tasks.base import Cell, Context, Source, Task, TrialResult, find_task
+from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,7 +121,7 @@ def _record(job: Job, result: TrialResult, seconds: float, notes: Sequence[str])
         metrics=result.metrics,
         details=result.details,
         seconds=round(seconds, 4),
-        peak_memory_mb=provenance.peak_memory_mb(),
+        peak_memory_mb=peak_memory_mb(),
         versions=provenance.versions(),
         fingerprint=source.fingerprint,
         source=source.source,

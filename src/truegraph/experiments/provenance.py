@@ -1,11 +1,10 @@
-"""Where a number comes from: versions, platform, commit, time and memory."""
+"""Where a number comes from: versions, platform, commit and time."""
 
 from __future__ import annotations
 
 import platform
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import metadata
@@ -52,13 +51,3 @@ def _git(folder: Path, *arguments: str) -> str | None:
 def now() -> str:
     """Return the time in UTC, ISO 8601."""
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-def peak_memory_mb() -> float:
-    """Return the most memory this process has held so far, in 10^6 bytes; NaN if unknown."""
-    try:
-        import resource
-    except ModuleNotFoundError:  # Windows
-        return float("nan")
-    unit = 1 if sys.platform == "darwin" else 1024
-    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

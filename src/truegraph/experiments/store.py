@@ -58,9 +58,9 @@ class TrialRecord:
     details : dict
     seconds : float
         Time of the batch that the trial was run in, divided by the batch's trials.
-    peak_memory_mb : float
+    peak_memory_mb : float or None
         The most memory in 10^6 bytes that the process of the trial had held since it was started,
-        by the time the trial's batch ended. NaN where the system does not tell.
+        by the time the trial's batch ended. None where the system does not tell.
     versions : dict of str to str
         Of the packages and the platform that ran it.
     fingerprint, source : str
@@ -86,7 +86,7 @@ class TrialRecord:
     metrics: dict[str, float | None]
     details: dict[str, Any]
     seconds: float
-    peak_memory_mb: float
+    peak_memory_mb: float | None
     versions: dict[str, str]
     fingerprint: str
     source: str
@@ -304,8 +304,6 @@ def _record(row: tuple[Any, ...]) -> TrialRecord:
         for name, value in zip(_NAMES, row, strict=True)
     }
     values["notes"] = tuple(values["notes"])
-    if values["peak_memory_mb"] is None:  # how SQLite keeps NaN
-        values["peak_memory_mb"] = float("nan")
     return TrialRecord(**values)
 
 

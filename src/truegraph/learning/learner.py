@@ -31,8 +31,8 @@ from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.learning.pipeline import Run
 from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.search.masks import check_masks, masked_candidates
-from truegraph.learning.threads import thread_limit
 from truegraph.progress import console_progress
+from truegraph.threads import thread_limit
 
 _FEW_NODES = 2000  # waking threads costs more than they save
 

@@ -133,7 +133,7 @@ def test_mnist_says_that_there_is_no_download() -> None:
 def test_unknown_names_and_components() -> None:
     with pytest.raises(DataError, match=r"'corra'\. Did you mean 'cora'"):
         load_dataset("corra")
-    with pytest.raises(DataError, match="There are: cora, citeseer, pubmed, digits, mnist"):
+    with pytest.raises(DataError, match="Choose from: cora, citeseer, pubmed, digits, mnist"):
         load_dataset("something else")
     with pytest.raises(InputError, match='component=\'lcc\' must be "full" or "largest"'):
         load_dataset("cora", component="lcc")  # type: ignore[arg-type]

@@ -11,9 +11,9 @@ import pytest
 from truegraph.errors import InputError
 from truegraph.experiments.experiment import Experiment, builtin_experiments
 from truegraph.experiments.tasks.base import Cell, Context, find_task
-from truegraph.experiments.tasks.link_names import MODELS, RIVALS
 from truegraph.experiments.tasks.links import METRICS, LinksTask, split_of
 from truegraph.report.paper import printed
+from truegraph.tasks.links.names import MODELS, RIVALS
 
 CONDITIONS = {"component": "largest", "split": "random", "oracle": False}
 

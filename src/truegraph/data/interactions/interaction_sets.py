@@ -5,7 +5,6 @@ The files lie where those of the other data sets do, see `truegraph.data.nodes.d
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -16,6 +15,7 @@ from truegraph.data.nodes.datasets import how_to_get, locate
 from truegraph.data.nodes.registry import INTERACTION_SETS, InteractionEntry
 from truegraph.data.storage import PathLike, read_npz
 from truegraph.errors import DataError, InputError
+from truegraph.suggestions import suggestion
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,6 @@ def _read(path: Path) -> Interactions:
 def _entry(name: str) -> InteractionEntry:
     if name.lower() in INTERACTION_SETS:
         return INTERACTION_SETS[name.lower()]
-    near = difflib.get_close_matches(name.lower(), INTERACTION_SETS, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    known = ", ".join(INTERACTION_SETS)
-    raise DataError(f"no set of interactions is called {name!r}.{hint} There are: {known}.")
+    raise DataError(
+        f"no set of interactions is called {name!r}.{suggestion(name, INTERACTION_SETS)}"
+    )

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from dataclasses import dataclass, replace
 from importlib import resources
@@ -27,6 +26,7 @@ from truegraph.data.nodes.download import fetch_planetoid
 from truegraph.data.nodes.planetoid import read_planetoid
 from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY, DatasetEntry, InteractionEntry
 from truegraph.errors import DataError, InputError
+from truegraph.suggestions import suggestion
 
 Place = tuple[str, Path | None]
 
@@ -181,12 +181,11 @@ def _entry(name: str) -> DatasetEntry:
         return REGISTRY[name.lower()]
     if name.lower() in INTERACTION_SETS:
         raise DataError(
-            f"data set {name!r} holds interactions of users and items, not nodes. Load it with "
-            f"truegraph.data.load_interactions({name!r}), or use it in `truegraph recommend`."
+            f"data set {name!r} holds interactions of users and items, not nodes. Load it "
+            f"with truegraph.data.load_interactions({name!r}), or compare models on it with: "
+            f"truegraph compare recommend {name.lower()}"
         )
-    near = difflib.get_close_matches(name.lower(), REGISTRY, n=1)
-    hint = f" Did you mean {near[0]!r}?" if near else ""
-    raise DataError(f"no data set is called {name!r}.{hint} There are: {', '.join(REGISTRY)}.")
+    raise DataError(f"no data set is called {name!r}.{suggestion(name, REGISTRY)}")
 
 
 def locate(

@@ -12,13 +12,13 @@ import hashlib
 import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,7 +123,7 @@ class Context:
     device : str
         Anything that torch knows.
     threads : int
-        Threads that the trials may use, see `truegraph.experiments.threads.use_threads`.
+        Threads that the trials may use, see `truegraph.threads.use_threads`.
     notes : list of str
         What was chosen for the user, for the records.
     artefacts : dict
@@ -203,10 +203,3 @@ def find_task(name: str) -> Task:
     module, _, attribute = TASKS[name].partition(":")
     task: Task = getattr(import_module(module), attribute)()
     return task
-
-
-def suggestion(name: str, known: Collection[str]) -> str:
-    """Return the end of a message: what was perhaps meant, and what there is."""
-    near = get_close_matches(str(name).lower(), list(known), 1, cutoff=0.5)
-    guess = f" Did you mean {near[0]!r}?" if near else ""
-    return f"{guess} There are: {', '.join(known)}."

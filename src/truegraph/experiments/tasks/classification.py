@@ -22,34 +22,16 @@ from truegraph.experiments.tasks.base import (
     Context,
     Source,
     TrialResult,
-    suggestion,
 )
-from truegraph.experiments.threads import use_threads
+from truegraph.suggestions import suggestion
+from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
+from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from truegraph.learning.learned import LearnedGraph
     from truegraph.tasks.classify.results import TrialResults
-
-# The names of truegraph.tasks.classify.trials.METHODS, which cannot be read without loading torch.
-MODELS = (
-    "gcn",
-    "chebynet",
-    "gat",
-    "dfnet-att",
-    "sbm-gcn",
-    "mlp",
-    "appnp",
-    "label-propagation",
-    "knn",
-    "gdc",
-    "gdc-appnp",
-    "bgcn",
-    "bgcn-parametric",
-    "refined",
-    "fast",
-)
 
 # A batch is what a killed run loses, so it is no larger than what training takes up at once.
 _BATCH = 8
@@ -91,7 +73,7 @@ class ClassificationTask:
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials are trained together."""
         is_large = REGISTRY[cell.dataset].nodes > _LARGE
-        learns = cell.model.startswith("bgcn") or cell.model in ("refined", "fast")
+        learns = cell.model in (*GRAPH_LEARNERS, "bgcn-parametric")
         return _LARGE_BATCH if is_large and learns else _BATCH
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:

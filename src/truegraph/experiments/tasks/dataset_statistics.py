@@ -22,9 +22,9 @@ from truegraph.experiments.tasks.base import (
     Context,
     Source,
     TrialResult,
-    suggestion,
 )
 from truegraph.experiments.tasks.classification import open_dataset
+from truegraph.suggestions import suggestion
 
 Counts = dict[str, float | None]
 

@@ -22,8 +22,8 @@ from truegraph.evaluation import Metric, reliability_curve
 from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_precision, link_metrics
 from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
 from truegraph.experiments.tasks.classification import graph_facts, open_dataset
-from truegraph.experiments.tasks.link_names import AUTO_ENCODERS, HEURISTICS, LEARNED_GRAPH, MODELS
-from truegraph.experiments.threads import use_threads
+from truegraph.tasks.links.names import AUTO_ENCODERS, HEURISTICS, LEARNED_GRAPH, MODELS
+from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from truegraph.learning.learned import LearnedGraph

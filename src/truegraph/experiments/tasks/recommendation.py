@@ -26,27 +26,14 @@ from truegraph.errors import DataError, InputError
 from truegraph.evaluation import Metric, paired_wilcoxon
 from truegraph.evaluation.ranking import RankingScores, score_rankings
 from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
-from truegraph.experiments.threads import use_threads
+from truegraph.tasks.recommend.names import MODELS
+from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from truegraph.nn.recommenders.training import TrainedRanking
     from truegraph.tasks.recommend.algorithm3 import BayesianResult
     from truegraph.tasks.recommend.trials import ModelLists, RecommendationTrial
 
-# The names of truegraph.tasks.recommend.trials.MODELS, which cannot be read without torch.
-MODELS = (
-    "ngcf",
-    "bngcf",
-    "mgccf",
-    "bmgccf",
-    "lightgcn",
-    "blightgcn",
-    "bpr-mf",
-    "bbpr-mf",
-    "popularity",
-    "itemknn",
-    "ease",
-)
 _KS = (10, 20)
 _SHARES = {
     "recall": "R",

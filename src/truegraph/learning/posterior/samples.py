@@ -26,8 +26,8 @@ from truegraph.errors import ConvergenceWarning, InputError
 from truegraph.learning import inputs
 from truegraph.learning.posterior.chains import Chain, Target
 from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
-from truegraph.learning.threads import thread_limit
 from truegraph.progress import Progress
+from truegraph.threads import thread_limit
 
 Floats = NDArray[np.float64]
 

@@ -30,7 +30,7 @@ from truegraph.learning.search.points import (
     squared_distances,
     unit_rows,
 )
-from truegraph.learning.threads import thread_limit
+from truegraph.threads import thread_limit
 
 Floats = NDArray[np.float64]
 

@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.locking import file_lock
 from truegraph.data.storage import PathLike, read_safetensors, write_safetensors
 from truegraph.errors import InputError
+from truegraph.locking import file_lock
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.recommenders.negatives import NegativePool, negative_pool

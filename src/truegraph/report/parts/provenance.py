@@ -62,9 +62,8 @@ def _cost(run: Run) -> Table:
     ]
     for (dataset, label), trials in groups.items():
         seconds = np.mean([record.seconds for record in trials])
-        memory = np.array([record.peak_memory_mb for record in trials])
-        known = memory[np.isfinite(memory)]
-        peak = f"{known.max():,.0f}" if len(known) else ""
+        known = [r.peak_memory_mb for r in trials if r.peak_memory_mb is not None]
+        peak = f"{max(known):,.0f}" if known else ""
         rows.append([dataset, label, str(len(trials)), f"{seconds:.3g}", peak])
     return Table(
         "Time and memory",

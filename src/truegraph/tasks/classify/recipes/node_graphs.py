@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.locking import file_lock
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.learner import learn_graph
@@ -26,6 +25,7 @@ from truegraph.learning.search.distances import (
     LabelDisagreement,
     SumDistance,
 )
+from truegraph.locking import file_lock
 from truegraph.nn.autoencoders.svd_embedding import embed_svd
 from truegraph.nn.autoencoders.vgae import embed_vgae
 from truegraph.tasks.classify.methods import Run, nearest

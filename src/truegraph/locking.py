@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock
 
-from truegraph.data.storage import PathLike
-
 
 @contextmanager
-def file_lock(path: PathLike) -> Iterator[None]:
+def file_lock(path: str | os.PathLike[str]) -> Iterator[None]:
     """Run the block while no other process, and no other thread, is in a block of the same lock.
 
     Where the system or the file system has no locks the block just runs, so a lock may save work

@@ -1,0 +1,15 @@
+"""How much memory this process has needed."""
+
+from __future__ import annotations
+
+import sys
+
+
+def peak_memory_mb() -> float | None:
+    """Return the most memory this process has held so far, in 10^6 bytes; None if unknown."""
+    try:
+        import resource
+    except ModuleNotFoundError:  # Windows
+        return None
+    unit = 1 if sys.platform == "darwin" else 1024
+    return round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6, 1)

@@ -1,0 +1,41 @@
+"""The names of models that can be read without torch are those of the models themselves."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+
+def test_names_of_classifiers() -> None:
+    from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
+    from truegraph.tasks.classify.trials import METHODS
+
+    assert sorted(MODELS) == sorted(METHODS)
+    assert set(GRAPH_LEARNERS) < set(MODELS)
+
+
+def test_names_of_link_predictors() -> None:
+    from truegraph.tasks.links.heuristics import HEURISTICS as SCORES
+    from truegraph.tasks.links.names import AUTO_ENCODERS, HEURISTICS
+    from truegraph.tasks.links.training import MODELS
+
+    assert sorted(AUTO_ENCODERS) == sorted(MODELS)
+    assert sorted(HEURISTICS) == sorted(SCORES)
+
+
+def test_names_of_recommenders() -> None:
+    from truegraph.nn.closed_form.reference_recommenders import REFERENCE_RECOMMENDERS
+    from truegraph.nn.recommenders.registry import RANKING_MODELS
+    from truegraph.tasks.recommend.names import REFERENCES, TRAINED
+
+    assert sorted(TRAINED) == sorted(RANKING_MODELS)
+    assert sorted(REFERENCES) == sorted(REFERENCE_RECOMMENDERS)
+
+
+def test_names_load_no_torch() -> None:
+    code = (
+        "import sys, truegraph.tasks.classify.names, truegraph.tasks.links.names, "
+        "truegraph.tasks.recommend.names; print('torch' in sys.modules, 'numpy' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.split() == ["False", "False"]

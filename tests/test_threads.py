@@ -1,0 +1,58 @@
+"""Thread limits: set inside the block, restored after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numba
+import pytest
+import torch
+
+from truegraph.errors import InputError
+from truegraph.threads import thread_limit, use_threads
+
+
+@pytest.fixture(autouse=True)
+def _two_torch_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def test_one_thread_everywhere_while_the_block_runs() -> None:
+    numba_before = numba.get_num_threads()
+    with use_threads(1):
+        assert (torch.get_num_threads(), numba.get_num_threads()) == (1, 1)
+    assert (torch.get_num_threads(), numba.get_num_threads()) == (2, numba_before)
+
+
+def test_an_error_in_the_block_restores_the_numbers() -> None:
+    with pytest.raises(KeyError), use_threads(1):
+        raise KeyError
+    assert torch.get_num_threads() == 2
+
+
+def test_none_keeps_the_numbers() -> None:
+    with use_threads(None), thread_limit(None):
+        assert torch.get_num_threads() == 2
+
+
+def test_negative_counts_from_all_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: 4)
+    with use_threads(-1):
+        assert torch.get_num_threads() == 4
+        assert numba.get_num_threads() == numba.config.NUMBA_NUM_THREADS
+    with use_threads(-9):
+        assert torch.get_num_threads() == 1
+
+
+def test_limits_only_the_compiled_loops() -> None:
+    with thread_limit(1):
+        assert (torch.get_num_threads(), numba.get_num_threads()) == (2, 1)
+
+
+@pytest.mark.parametrize("limit", [thread_limit, use_threads])
+def test_zero_threads_are_refused(limit) -> None:
+    with pytest.raises(InputError, match="n_jobs=0"), limit(0):
+        pass
