@@ -14,8 +14,8 @@ from truegraph.learning import (
     EmbeddingDistance,
     LabelDisagreement,
     SumDistance,
-    distances,
 )
+from truegraph.learning.search import distances
 from truegraph.learning.search.neighbours import ExactSearch
 
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=25)
