@@ -18,7 +18,13 @@ ORDER = ["evaluation", "data", "learning", "nn", "tasks", "experiments", "report
 EVERYWHERE = {"compile_cache", "errors", "locking", "memory", "progress", "seeds", "suggestions"}
 EVERYWHERE |= {"threads"}
 # Adapters at the top of the package, and the rooms each may use.
-ADAPTERS = {"pyg": {"data", "learning"}, "testing": {"data"}, "__main__": {"cli"}}
+ADAPTERS = {
+    "anndata": {"learning"},
+    "pyg": {"data", "learning"},
+    "umap": {"learning"},
+    "testing": {"data"},
+    "__main__": {"cli"},
+}
 
 
 def _room(module: str) -> str:

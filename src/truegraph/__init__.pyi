@@ -4,6 +4,7 @@ from .errors import ConvergenceWarning, DataError, InputError, TruegraphError
 from .learning.learned import LearnedGraph
 from .learning.learner import GraphLearner, learn_bipartite_graph, learn_graph
 from .tasks.classify.estimator import BayesianNodeClassifier, NodeClassifier
+from .tasks.classify.label_spreading import GraphLabelSpreading
 from .tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 from .tasks.recommend.estimator import BayesianRecommender, Recommender
 
@@ -15,6 +16,7 @@ __all__ = [
     "BayesianRecommender",
     "ConvergenceWarning",
     "DataError",
+    "GraphLabelSpreading",
     "GraphLearner",
     "InputError",
     "Interactions",

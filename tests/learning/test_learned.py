@@ -159,18 +159,34 @@ def test_indices_out_of_range_are_refused(graph: LearnedGraph, tmp_path: Path) -
             LearnedGraph.load(tmp_path / "odd.npz")
 
 
-@pytest.mark.parametrize("form", ["networkx", "pyg", "pandas"])
+@pytest.mark.parametrize("form", ["networkx", "igraph", "pyg", "pandas"])
 def test_conversions_come_back_as_the_same_graph(graph: LearnedGraph, form: str) -> None:
-    if form == "networkx":
-        pytest.importorskip("networkx")
-    elif form == "pyg":
-        pytest.importorskip("torch_geometric")
+    if form != "pandas":
+        pytest.importorskip("torch_geometric" if form == "pyg" else form)
     there = getattr(graph, f"to_{form}")()
     back = as_adjacency(there, n_nodes=graph.n_nodes)
     assert_canonical(back)
     np.testing.assert_array_equal(back.indices, graph.adjacency.indices)
     accuracy = 1e-6 if form == "pyg" else 0.0  # PyG weights are float32
     np.testing.assert_allclose(back.data, graph.adjacency.data, rtol=accuracy)
+
+
+def test_distances_of_edges_are_those_of_the_points(graph: LearnedGraph) -> None:
+    found = graph.edge_distances()
+    np.testing.assert_array_equal(found.indptr, graph.adjacency.indptr)
+    np.testing.assert_array_equal(found.indices, graph.adjacency.indices)
+    edges = graph.adjacency.tocoo()
+    squares = ((POINTS[edges.row] - POINTS[edges.col]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(found.data, squares, atol=1e-12)
+    assert (found.data == 0.0).any()  # of the repeated points, and stored all the same
+
+
+def test_memberships_are_relative_to_the_largest_weights(graph: LearnedGraph) -> None:
+    weights, found = graph.adjacency.toarray(), graph.memberships()
+    largest = weights.max(axis=1)
+    np.testing.assert_allclose(found.toarray(), weights / np.sqrt(np.outer(largest, largest)))
+    assert (found != found.T).nnz == 0
+    assert found.data.max() <= 1.0 + 1e-12
 
 
 def test_an_edge_table_lists_every_edge_once(graph: LearnedGraph) -> None:

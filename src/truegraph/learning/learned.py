@@ -197,6 +197,36 @@ class LearnedGraph:
         found: NDArray[np.float64] = multipliers - self.certificate.theta * z
         return self.certificate.scale * found
 
+    def edge_distances(self) -> csr_array:
+        """Return the distances of the edges, zeros stored, for metric="precomputed" elsewhere.
+
+        Distances are those that the graph was learned from: squared ones for points.
+
+        Returns
+        -------
+        csr_array of shape (n_nodes, n_nodes)
+        """
+        edges = self.adjacency.tocoo()
+        values = _candidate_distances(self.candidates, edges.row, edges.col)
+        parts = (values, self.adjacency.indices.copy(), self.adjacency.indptr.copy())
+        return csr_array(parts, shape=self.adjacency.shape)
+
+    def memberships(self) -> csr_array:
+        """Return the weights relative to the largest weights at both ends, in (0, 1].
+
+        w_ij / sqrt(m_i m_j), m the largest weight at a node: comparable between dense and sparse
+        regions, as UMAP and scanpy expect of a graph.
+
+        Returns
+        -------
+        csr_array of shape (n_nodes, n_nodes)
+        """
+        edges = self.adjacency.tocoo()
+        largest = np.maximum.reduceat(edges.data, self.adjacency.indptr[:-1])
+        values = edges.data / np.sqrt(largest[edges.row] * largest[edges.col])
+        parts = (values, self.adjacency.indices.copy(), self.adjacency.indptr.copy())
+        return csr_array(parts, shape=self.adjacency.shape)
+
     def named(self, names: Iterable[Hashable] | None) -> LearnedGraph:
         """Return the same graph with other names of its nodes, or with none.
 
@@ -210,6 +240,10 @@ class LearnedGraph:
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of the nodes' names with edge attribute "weight"."""
         return graphs.to_networkx(self.adjacency, self.names)
+
+    def to_igraph(self) -> Any:
+        """Return an `igraph.Graph` with edge attribute "weight", as leidenalg takes it too."""
+        return graphs.to_igraph(self.adjacency, self.names)
 
     def to_pyg(self, features: Any = None, labels: Any = None) -> Any:
         """Return a `torch_geometric.data.Data` with edge_index and edge_weight."""
@@ -272,7 +306,7 @@ def _checked_pairs(pairs: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
 
 
 def _candidate_distances(
-    candidates: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
+    candidates: csr_array, rows: NDArray[Any], columns: NDArray[Any]
 ) -> NDArray[np.float64]:
     """Look up distances, of which stored zeros must not be taken for missing entries."""
     place = csr_array(

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from typing import Any
 
+import igraph
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -18,6 +19,7 @@ from truegraph.data.graphs import adjacency as graphs
 from truegraph.data.graphs.adjacency import (
     adjacency_from_edges,
     as_adjacency,
+    to_igraph,
     to_networkx,
     to_pandas,
     to_pyg,
@@ -85,6 +87,16 @@ def test_networkx_there_and_back() -> None:
     assert np.array_equal(as_adjacency(graph).toarray(), TRIANGLE)
     reordered = as_adjacency(graph, node_names=NAMES[::-1])
     assert np.array_equal(reordered.toarray(), TRIANGLE[::-1, ::-1])
+
+
+def test_igraph_there_and_back() -> None:
+    graph = to_igraph(as_adjacency(TRIANGLE), NAMES)
+    assert graph.vs["name"] == NAMES
+    assert graph.es[graph.get_eid("a", "b")]["weight"] == 2.0
+    assert np.array_equal(as_adjacency(graph).toarray(), TRIANGLE)
+    assert to_igraph(as_adjacency(TRIANGLE)).vs.attributes() == []
+    plain = igraph.Graph(n=3, edges=[(1, 0), (0, 1), (1, 1)], directed=True)
+    assert as_adjacency(plain).toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
 
 
 def test_networkx_directed_unweighted_and_multi() -> None:
@@ -200,9 +212,12 @@ def test_wrong_number_of_names() -> None:
 
 def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "networkx", None)
+    monkeypatch.setitem(sys.modules, "igraph", None)
     monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
     with pytest.raises(ImportError, match=r"pip install 'truegraph\[networkx\]'"):
         graphs.to_networkx(as_adjacency(TRIANGLE))
+    with pytest.raises(ImportError, match=r"pip install 'truegraph\[igraph\]'"):
+        graphs.to_igraph(as_adjacency(TRIANGLE))
     with pytest.raises(ImportError, match=r"pip install 'truegraph\[pyg\]'"):
         graphs.to_pyg(as_adjacency(TRIANGLE))
 

@@ -1,8 +1,8 @@
 """Graphs in the one form that every room understands, and conversions to and from it.
 
 The canonical adjacency matrix is a `scipy.sparse.csr_array` of float64: symmetric, zero diagonal,
-sorted indices, no stored zeros. NetworkX, PyTorch Geometric and pandas are imported only when one
-of their objects is wanted or given.
+sorted indices, no stored zeros. NetworkX, igraph, PyTorch Geometric and pandas are imported only
+when one of their objects is wanted or given.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from truegraph.data.nodes.containers import Features
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
+    import igraph
     import networkx
     import pandas as pd
     from torch_geometric.data import Data
@@ -36,10 +37,11 @@ def as_adjacency(
 
     Parameters
     ----------
-    graph : sparse matrix, ndarray, networkx.Graph, torch_geometric.data.Data or DataFrame
-        A square matrix; or a NetworkX graph (weights in the edge attribute "weight", 1 if absent);
-        or PyG data (weights in `edge_weight` or a one-column `edge_attr`); or a table with the
-        columns "source", "target" and optionally "weight".
+    graph : sparse matrix, ndarray, networkx.Graph, igraph.Graph, torch_geometric.data.Data or \
+DataFrame
+        A square matrix; or a NetworkX or igraph graph (weights in the edge attribute "weight", 1 if
+        absent); or PyG data (weights in `edge_weight` or a one-column `edge_attr`); or a table with
+        the columns "source", "target" and optionally "weight".
     n_nodes : int, optional
         Number of nodes; by default the size of the matrix or graph, or one more than the largest
         node number of a table.
@@ -61,6 +63,8 @@ def as_adjacency(
         adjacency = _from_matrix(graph)
     elif "networkx" in libraries:
         adjacency = _from_networkx(graph, node_names)
+    elif "igraph" in libraries:
+        adjacency = _from_igraph(graph)
     elif "torch_geometric" in libraries:
         adjacency = _from_pyg(graph)
     elif "pandas" in libraries:
@@ -68,8 +72,8 @@ def as_adjacency(
     else:
         raise InputError(
             f"graph has type {type(graph).__name__}, which is not understood. Give a SciPy sparse "
-            "matrix, a square NumPy array, a NetworkX graph, PyTorch Geometric data or a pandas "
-            "table with the columns source and target."
+            "matrix, a square NumPy array, a NetworkX or igraph graph, PyTorch Geometric data or a "
+            "pandas table with the columns source and target."
         )
     if n_nodes is not None and adjacency.shape[0] != n_nodes:
         raise InputError(f"graph has {adjacency.shape[0]} nodes, but {n_nodes} are expected.")
@@ -162,6 +166,12 @@ def _from_networkx(graph: Any, node_names: NodeNames | None) -> sparse.csr_array
     return adjacency_from_edges(sources, targets, weights, len(names))
 
 
+def _from_igraph(graph: Any) -> sparse.csr_array:
+    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+    weights = np.array(graph.es["weight"]) if graph.is_weighted() else None
+    return adjacency_from_edges(ends[:, 0], ends[:, 1], weights, graph.vcount())
+
+
 def _from_pyg(data: Any) -> sparse.csr_array:
     if data.edge_index is None:
         raise InputError("the PyTorch Geometric data has no edge_index. Set it, or pass no graph.")
@@ -227,6 +237,27 @@ def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None
         (names[i], names[j], weight)
         for i, j, weight in zip(rows.tolist(), columns.tolist(), weights.tolist(), strict=True)
     )
+    return graph
+
+
+def to_igraph(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> igraph.Graph:
+    """Return an igraph graph with the edge attribute "weight", as leidenalg takes it.
+
+    Parameters
+    ----------
+    adjacency : csr_array, shape (n_nodes, n_nodes)
+        Symmetric adjacency matrix.
+    node_names : sequence, optional
+        Becomes the vertex attribute "name"; by default vertices have numbers only.
+    """
+    rows, columns, weights = _upper(adjacency)
+    graph = _import_extra("igraph", "igraph").Graph(
+        n=adjacency.shape[0],
+        edges=np.column_stack([rows, columns]),
+        edge_attrs={"weight": weights.tolist()},
+    )
+    if node_names is not None:
+        graph.vs["name"] = _names(adjacency, node_names)
     return graph
 
 

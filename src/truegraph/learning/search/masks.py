@@ -61,7 +61,7 @@ def masked_pattern(pattern: csr_array, fixed: Mask, forbidden: Mask) -> csr_arra
     if forbidden is not None:
         pattern = csr_array(pattern > forbidden)
     pattern.sort_indices()
-    return pattern
+    return _short_indices(pattern)
 
 
 def masked_candidates(candidates: csr_array, fixed: Mask, forbidden: Mask) -> csr_array:
@@ -78,7 +78,15 @@ def masked_candidates(candidates: csr_array, fixed: Mask, forbidden: Mask) -> cs
         return candidates
     keep = ~np.isin(keys, _keys(forbidden))
     kept = (candidates.data[keep], (rows[keep], candidates.indices[keep]))
-    return csr_array(kept, shape=candidates.shape)
+    return _short_indices(csr_array(kept, shape=candidates.shape))
+
+
+def _short_indices(matrix: csr_array) -> csr_array:
+    """Use 32-bit node numbers, which most libraries ask for, where they suffice."""
+    if max(matrix.nnz, matrix.shape[0]) <= np.iinfo(np.int32).max:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
 
 
 def _keys(mask: csr_array) -> NDArray[np.int64]:

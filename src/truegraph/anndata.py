@@ -1,0 +1,129 @@
+"""Learned graphs in AnnData objects, where scanpy looks for the neighbours of cells.
+
+>>> import anndata, numpy as np
+>>> from truegraph.anndata import neighbors
+>>> cells = anndata.AnnData(np.random.default_rng(0).normal(size=(60, 5)))
+>>> graph = neighbors(cells, degree=6)
+>>> cells.obsp["connectivities"].shape
+(60, 60)
+
+From here on ``scanpy.tl.leiden``, ``umap``, ``paga`` and ``diffmap`` use the learned graph.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.sparse import csr_array, csr_matrix
+
+from truegraph.errors import InputError
+from truegraph.learning import LearnedGraph, learn_graph
+
+if TYPE_CHECKING:
+    from anndata import AnnData
+
+_MANY_GENES = 50  # scanpy, too, uses principal components from here on
+
+
+def neighbors(
+    adata: AnnData,
+    degree: float | None = None,
+    *,
+    use_rep: str | None = None,
+    n_pcs: int | None = None,
+    metric: str = "sqeuclidean",
+    key_added: str | None = None,
+    random_state: Any = 0,
+    n_jobs: int | None = None,
+) -> LearnedGraph:
+    """Learn the graph of the cells and put it where scanpy's tools expect neighbours.
+
+    Takes the place of ``scanpy.pp.neighbors``. Writes ``obsp["connectivities"]``,
+    ``obsp["distances"]`` and ``uns["neighbors"]``, or with `key_added` the same under that key.
+
+    Parameters
+    ----------
+    adata : AnnData
+    degree : float, optional
+        As of `truegraph.learn_graph`: wanted average number of edges per cell.
+    use_rep : str, optional
+        Key of ``obsm``, or "X". Default: "X_pca" if the data have more than 50 columns, else "X".
+    n_pcs : int, optional
+        Use only the first so many columns.
+    metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
+    key_added : str, optional
+        Where to write, as of ``scanpy.pp.neighbors``; pass it to scanpy's tools as
+        ``neighbors_key``.
+    random_state, n_jobs
+        As of `truegraph.learn_graph`.
+
+    Returns
+    -------
+    LearnedGraph
+        The same graph with its certificate; nodes have the names of the cells.
+    """
+    rep = _representation(adata, use_rep)
+    points = adata.X if rep == "X" else adata.obsm[rep]
+    if n_pcs is not None:
+        if not 1 <= n_pcs <= points.shape[1]:
+            raise InputError(
+                f"n_pcs={n_pcs} exceeds the {points.shape[1]} columns of {rep}; lower n_pcs"
+            )
+        points = points[:, :n_pcs]
+    if metric == "precomputed":
+        raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here")
+    graph = learn_graph(points, degree, metric=metric, random_state=random_state, n_jobs=n_jobs)
+    about = {
+        "method": "truegraph",
+        "metric": "euclidean" if metric == "sqeuclidean" else metric,
+        # Some tools want a whole number; the rows of this graph have unequal lengths.
+        "n_neighbors": max(2, round(graph.certificate.degree)),
+        "use_rep": rep,
+        "degree": graph.certificate.degree,
+        "relative_gap": graph.certificate.relative_gap,
+        **({} if n_pcs is None else {"n_pcs": n_pcs}),
+    }
+    _write(adata, graph, about, key_added, is_squared=metric == "sqeuclidean")
+    return graph.named(adata.obs_names)
+
+
+def _representation(adata: AnnData, use_rep: str | None) -> str:
+    """Return "X" or the key of obsm that holds the points."""
+    if use_rep is None:
+        if adata.n_vars <= _MANY_GENES:
+            return "X"
+        if "X_pca" not in adata.obsm:
+            raise InputError(
+                f"the data have {adata.n_vars} columns and no principal components; run "
+                "scanpy.pp.pca(adata) first, or choose with use_rep"
+            )
+        return "X_pca"
+    if use_rep != "X" and use_rep not in adata.obsm:
+        raise InputError(
+            f"use_rep={use_rep!r} is not in obsm, which holds: {', '.join(adata.obsm) or 'nothing'}"
+            "; give one of these, or 'X'"
+        )
+    return use_rep
+
+
+def _write(
+    adata: AnnData,
+    graph: LearnedGraph,
+    about: dict[str, Any],
+    key_added: str | None,
+    is_squared: bool,
+) -> None:
+    prefix = "" if key_added is None else f"{key_added}_"
+    keys = {"connectivities_key": f"{prefix}connectivities", "distances_key": f"{prefix}distances"}
+    distances = graph.edge_distances()
+    if is_squared:
+        distances.data = np.sqrt(distances.data)
+    adata.obsp[keys["connectivities_key"]] = _single(graph.memberships())
+    adata.obsp[keys["distances_key"]] = _single(distances)
+    adata.uns["neighbors" if key_added is None else key_added] = {**keys, "params": about}
+
+
+def _single(matrix: csr_array) -> csr_matrix:
+    """Return the matrix in the form and precision that scanpy's own have."""
+    return csr_matrix(matrix.astype(np.float32))

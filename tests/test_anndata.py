@@ -1,0 +1,98 @@
+"""Learned graphs in AnnData, used by scanpy's own tools."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from truegraph import InputError, learn_graph
+from truegraph.anndata import neighbors
+
+anndata = pytest.importorskip("anndata")
+
+
+@pytest.fixture
+def cells():
+    points = np.random.default_rng(0).normal(size=(80, 6)).astype(np.float32)
+    names = [f"cell-{i}" for i in range(80)]
+    adata = anndata.AnnData(points)
+    adata.obs_names = names
+    return adata
+
+
+def test_the_graph_is_written_where_scanpy_looks(cells) -> None:
+    graph = neighbors(cells, degree=6)
+    about = cells.uns["neighbors"]
+    assert about["connectivities_key"] == "connectivities"
+    assert about["params"]["n_neighbors"] == 6
+    assert graph.names == tuple(cells.obs_names)
+    expected = learn_graph(cells.X, degree=6, random_state=0)
+    written = cells.obsp["connectivities"]
+    np.testing.assert_array_equal(written.indices, expected.adjacency.indices)
+    np.testing.assert_allclose(written.data, expected.memberships().data, rtol=1e-6)
+    edges = expected.adjacency.tocoo()
+    lengths = np.linalg.norm(cells.X[edges.row] - cells.X[edges.col], axis=1)
+    np.testing.assert_allclose(cells.obsp["distances"].data, lengths, rtol=1e-5)
+
+
+def test_a_key_keeps_two_graphs_apart(cells) -> None:
+    neighbors(cells, degree=6)
+    before = cells.obsp["connectivities"].copy()
+    neighbors(cells, degree=3, n_pcs=2, key_added="sparse")
+    assert (before != cells.obsp["connectivities"]).nnz == 0
+    assert cells.obsp["sparse_connectivities"].nnz < before.nnz
+    assert cells.uns["sparse"]["params"]["n_pcs"] == 2
+
+
+def test_other_representations(cells) -> None:
+    cells.obsm["X_other"] = cells.X[:, ::-1].copy()
+    graph = neighbors(cells, degree=5, use_rep="X_other", metric="cosine")
+    expected = learn_graph(cells.obsm["X_other"], degree=5, metric="cosine")
+    np.testing.assert_array_equal(graph.adjacency.indices, expected.adjacency.indices)
+    np.testing.assert_allclose(
+        cells.obsp["distances"].data, expected.edge_distances().data, rtol=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"use_rep": "X_umap"}, "X_umap"),
+        ({"n_pcs": 7}, "n_pcs=7"),
+        ({"n_pcs": 0}, "n_pcs=0"),
+        ({"metric": "precomputed"}, "precomputed"),
+    ],
+)
+def test_bad_arguments_are_named(cells, options, message) -> None:
+    with pytest.raises(InputError, match=message):
+        neighbors(cells, degree=5, **options)
+
+
+def test_many_columns_need_principal_components() -> None:
+    adata = anndata.AnnData(np.random.default_rng(0).normal(size=(30, 60)))
+    with pytest.raises(InputError, match=r"scanpy\.pp\.pca"):
+        neighbors(adata, degree=5)
+
+
+@pytest.mark.filterwarnings("ignore")  # scanpy's, of its own dependencies
+def test_scanpys_tutorial_runs_on_the_learned_graph() -> None:
+    sc = pytest.importorskip("scanpy")
+    adata = sc.datasets.pbmc68k_reduced()
+    for place in (adata.uns, adata.obsm, adata.obsp):
+        place.clear()
+    sc.pp.pca(adata)
+    graph = neighbors(adata, degree=20)
+    sc.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False)
+    sc.tl.paga(adata, groups="leiden")
+    sc.pl.paga(adata, show=False)
+    sc.tl.umap(adata, init_pos="paga", maxiter=40)
+    sc.tl.diffmap(adata)
+    sc.tl.rank_genes_groups(adata, "leiden")
+    assert graph.certificate.converged
+    assert adata.obsm["X_umap"].shape == (700, 2)
+    assert np.isfinite(adata.obsm["X_umap"]).all()
+    n_groups = adata.obs["leiden"].nunique()
+    assert adata.uns["paga"]["connectivities"].shape == (n_groups, n_groups)
+    # The published types of these cells; groups drawn by chance would score about 0.
+    assert adjusted_rand_score(adata.obs["bulk_labels"], adata.obs["leiden"]) > 0.3
