@@ -1,3 +1,4 @@
+from .data.columns.plan import ColumnPlan
 from .data.interactions.interactions import Interactions
 from .data.nodes.datasets import list_datasets, load_dataset
 from .errors import ConvergenceWarning, DataError, InputError, TruegraphError
@@ -14,6 +15,7 @@ __all__ = [
     "BayesianLinkPredictor",
     "BayesianNodeClassifier",
     "BayesianRecommender",
+    "ColumnPlan",
     "ConvergenceWarning",
     "DataError",
     "GraphLabelSpreading",

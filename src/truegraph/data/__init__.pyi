@@ -1,4 +1,6 @@
+from .columns.plan import ColumnPlan
 from .graphs.adjacency import as_adjacency, to_networkx, to_pandas, to_pyg
+from .graphs.edge_files import merge_edges, read_edges
 from .interactions.interaction_files import read_interactions, read_user_lists
 from .interactions.interaction_sets import (
     InteractionInfo,
@@ -16,17 +18,20 @@ from .nodes.datasets import (
     list_datasets,
     load_dataset,
 )
-from .nodes.node_files import read_edges, read_features, read_labels, read_node_data
+from .nodes.feature_files import NodeFeatures, read_features
+from .nodes.node_files import read_labels, read_node_data
 from .nodes.node_splits import fixed_split, random_split
 from .nodes.planetoid import read_planetoid
 from .nodes.point_files import read_points
 
 __all__ = [
+    "ColumnPlan",
     "DatasetInfo",
     "InteractionInfo",
     "InteractionSplit",
     "Interactions",
     "NodeDataset",
+    "NodeFeatures",
     "NodeSplit",
     "as_adjacency",
     "dataset_info",
@@ -37,6 +42,7 @@ __all__ = [
     "list_interaction_sets",
     "load_dataset",
     "load_interactions",
+    "merge_edges",
     "random_split",
     "read_edges",
     "read_features",

@@ -22,15 +22,24 @@ from truegraph.errors import InputError
 
 ID_HEADERS = {"", "id", "node", "node_id", "name", "index"}
 
+TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist")
+PARQUET_ENDINGS = (".parquet", ".pq")
+
 _DELIMITERS = ",;\t"
+_COMMENTS = ("#", "%")  # as SNAP and KONECT write them above their edges
 
 
 class CsvTable:
-    """A text table with commas, semicolons or tabs between the fields.
+    """A text table with commas, semicolons, tabs or spaces between the fields.
+
+    Lines above the table that begin with # or % are comments. The last of them is the header if it
+    has as many fields as the table.
 
     Attributes
     ----------
     path : Path
+    delimiter : str
+        "," or ";" or a tab; " " stands for any number of spaces.
     first : list of str
         Fields of the first line, which may be a header.
     """
@@ -38,23 +47,49 @@ class CsvTable:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = existing_file(path)
         try:
-            with self.path.open(encoding="utf-8-sig", newline="") as stream:
-                line = next((line for line in stream if line.strip("\r\n")), "")
-            self._delimiter = max(_DELIMITERS, key=line.count)
+            comment, self._above, line = self._top()
+            self.delimiter = max(_DELIMITERS, key=line.count)
+            if not line.count(self.delimiter):
+                self.delimiter = " " if len(line.split()) > 1 else ","
+            names = self._split(comment)
+            fits = len(names) == len(self._split(line)) > 1 and not any(map(is_number, names))
+            self._header = names if fits else None
             self._first_line, self.first = next(self._records(), (0, []))
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(
-                f"{path}: not a text table ({error}). Save it as CSV in UTF-8."
-            ) from error
+            raise _no_text(self.path, error) from error
         if not self.first:
             raise InputError(f"{path}: the file is empty. Give a table with one row per line.")
 
-    def _records(self) -> Iterator[tuple[int, list[str]]]:
+    def _top(self) -> tuple[str, int, str]:
+        """Return the last comment, the number of lines up to it, and the first line below."""
+        comment, above = "", 0
         with self.path.open(encoding="utf-8-sig", newline="") as stream:
-            reader = csv.reader(stream, delimiter=self._delimiter, skipinitialspace=True)
+            for number, line in enumerate(stream, start=1):
+                if line.startswith(_COMMENTS):
+                    comment, above = line.strip().lstrip("".join(_COMMENTS)).strip(), number
+                elif line.strip("\r\n"):
+                    return comment, above, line
+        return comment, above, ""
+
+    def _split(self, line: str) -> list[str]:
+        return line.split() if self.delimiter == " " else line.split(self.delimiter)
+
+    def _records(self) -> Iterator[tuple[int, list[str]]]:
+        if self._header is not None:
+            yield self._above, self._header
+        with self.path.open(encoding="utf-8-sig", newline="") as stream:
+            below = islice(stream, self._above, None)
+            reader = csv.reader(below, delimiter=self.delimiter, skipinitialspace=True)
             for fields in reader:
+                if self.delimiter == " " and fields and not fields[-1]:
+                    fields.pop()  # spaces at the end of the line
                 if fields:
-                    yield reader.line_num, fields
+                    yield self._above + reader.line_num, fields
+
+    @property
+    def has_comment_header(self) -> bool:
+        """Whether the columns are named in the last comment above the table."""
+        return self._header is not None
 
     def first_value(self, *, header: bool) -> str:
         """Return the field in the first column of the first data row, or "" without rows."""
@@ -94,31 +129,49 @@ class CsvTable:
         try:
             frame = self._parse(types, header)
         except UnicodeDecodeError as error:
-            raise InputError(f"{self.path}: not a text table ({error}).") from error
+            raise _no_text(self.path, error) from error
         except ValueError as error:
             raise self._why_no_numbers(numbers, header, error) from error
         return checked_frame(self, frame, numbers, header=header)
 
-    def _parse(self, types: dict[int, Any], header: bool) -> pd.DataFrame:
+    def mixed(self, *, header: bool) -> pd.DataFrame:
+        """Read all columns, each as numbers if it can be and else as text.
+
+        Returns
+        -------
+        frame : DataFrame
+            Columns are named by their positions. Empty fields and the usual marks (NA, null, ?)
+            are missing values.
+        """
+        self._check_field_counts()
+        try:
+            frame = self._parse(None, header)
+        except UnicodeDecodeError as error:
+            raise _no_text(self.path, error) from error
+        return checked_frame(self, frame, [], header=header)
+
+    def _parse(self, types: dict[int, Any] | None, header: bool) -> pd.DataFrame:
+        marks: dict[str, Any] = {"na_filter": False, "usecols": sorted(types or ())}
+        if types is None:
+            marks = {"na_values": ["?", "-", "--"], "low_memory": False}
         return pd.read_csv(
             self.path,
-            sep=self._delimiter,
+            sep=r"\s+" if self.delimiter == " " else self.delimiter,
             header=None,
             names=list(range(len(self.first))),
-            usecols=sorted(types),
-            skiprows=self._first_line if header else 0,
+            skiprows=self._first_line if header else self._above,
             dtype=types,
-            na_filter=False,
             skipinitialspace=True,
             index_col=False,
             encoding="utf-8-sig",
+            **marks,
         )
 
     def _check_field_counts(self) -> None:
         try:
             line, count = next(self._uneven_lines(), (0, 0))
         except (UnicodeDecodeError, csv.Error) as error:
-            raise InputError(f"{self.path}: not a text table ({error}).") from error
+            raise _no_text(self.path, error) from error
         if line:
             raise InputError(
                 f"{self.path}, line {line}: {count} fields instead of {len(self.first)} as on the "
@@ -126,9 +179,10 @@ class CsvTable:
             )
 
     def _uneven_lines(self) -> Iterator[tuple[int, int]]:
-        delimiter, expected = self._delimiter.encode(), len(self.first)
+        delimiter, expected = self.delimiter.encode(), len(self.first)
         with self.path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
+            below = islice(stream, self._first_line, None)
+            for number, line in enumerate(below, start=self._first_line + 1):
                 if b'"' in line:
                     # Quotes may hide delimiters and line ends: count with the csv module instead.
                     yield from (
@@ -137,8 +191,10 @@ class CsvTable:
                         if len(fields) != expected
                     )
                     return
-                if line.count(delimiter) + 1 != expected and line.strip(b"\xef\xbb\xbf\r\n"):
-                    yield number, line.count(delimiter) + 1
+                spaced = delimiter == b" "
+                count = len(line.split()) if spaced else line.count(delimiter) + 1
+                if count != expected and line.strip(b"\r\n"):
+                    yield number, count
 
     def _why_no_numbers(
         self, numbers: Sequence[int], header: bool, error: ValueError
@@ -150,6 +206,10 @@ class CsvTable:
                 row = int(bad.argmax())
                 return table_error(self, row, column, _fault(frame[column][row]), header=header)
         return InputError(f"{self.path}: cannot be read as numbers ({error}).")
+
+
+def _no_text(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path}: not a text table ({error}). Save it as CSV in UTF-8.")
 
 
 class ParquetTable:
@@ -190,6 +250,11 @@ class ParquetTable:
         parts |= {column: self._numbers(column) for column in numbers}
         return checked_frame(self, pd.DataFrame(parts), numbers, header=header)
 
+    def mixed(self, *, header: bool) -> pd.DataFrame:
+        """Return all columns as they are, named by their positions."""
+        frame = self._frame.set_axis(range(self._frame.shape[1]), axis=1)
+        return checked_frame(self, frame, [], header=header)
+
     def _text(self, column: int) -> pd.Series:
         values = self._frame.iloc[:, column]
         if values.dtype.kind == "f" and (values.dropna() % 1 == 0).all():
@@ -212,9 +277,9 @@ Table = CsvTable | ParquetTable
 def open_table(path: str | os.PathLike[str]) -> Table:
     """Open a table by the ending of its name: .csv, .tsv, .txt or .parquet."""
     suffix = Path(path).suffix.lower()
-    if suffix in (".csv", ".tsv", ".txt"):
+    if suffix in TEXT_ENDINGS:
         return CsvTable(path)
-    if suffix in (".parquet", ".pq"):
+    if suffix in PARQUET_ENDINGS:
         return ParquetTable(path)
     raise InputError(
         f"{path}: the ending {suffix!r} is not that of a table. Give a .csv or .parquet file."

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph.data import read_edges, read_features, read_labels, read_node_data
+from truegraph.data import ColumnPlan, read_labels, read_node_data
 from truegraph.errors import InputError
 
 EDGES = "source,target\nc,a\na,b\n"
@@ -27,19 +26,21 @@ def files(tmp_path: Path) -> dict[str, Path]:
 
 
 def test_three_files(files: dict[str, Path]) -> None:
-    data = read_node_data(**files, name="mine")
+    data = read_node_data(**files, name="mine", plan=ColumnPlan("none"))
     assert data.name == "mine"
     assert data.source == "files"
     assert data.node_names is not None
     assert data.node_names.tolist() == ["a", "b", "c", "lonely"]
     assert isinstance(data.features, np.ndarray)
-    assert data.features.dtype == np.float32
+    assert data.features.dtype == np.float64
     assert data.features.tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
     assert data.labels.tolist() == [0, -1, 1, -1]
     assert data.class_names == ("cat", "dog")
     assert data.graph is not None
     assert data.graph.toarray().tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0] * 4]
-    assert data.notes == ()
+    assert [note.partition(": ")[2] for note in data.notes] == [
+        "2 numbers kept as they are, id: taken as the id"
+    ]
 
 
 def test_nodes_without_features_stand_in_order_of_appearance(files: dict[str, Path]) -> None:
@@ -68,10 +69,10 @@ def test_loops_and_repeated_edges_are_noted(files: dict[str, Path]) -> None:
     assert data.graph is not None
     assert data.graph.nnz == 2
     assert data.graph[0, 1] == 3
-    assert [note.partition(": ")[2] for note in data.notes] == [
+    assert [note.partition(": ")[2] for note in data.notes[1:]] == [
         "1 self-loops dropped",
         "1 edges of weight 0 dropped",
-        "2 edges merged that are listed more than once",
+        "2 edges merged that are listed more than once (the largest weight stays; duplicates=max)",
     ]
 
 
@@ -94,8 +95,7 @@ def test_labels_that_are_numbers_are_ordered_as_numbers(files: dict[str, Path]) 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("edges", "from,to\na,b\n", r"edges\.csv: the columns \['source', 'target'\] are missing"),
-        ("edges", "a,b\nb,c\n", r"the first line has \['a', 'b'\]"),
+        ("edges", "from\na\n", r"edges\.csv: found the one column 'from'; give two columns"),
         ("edges", "source,target\na,b\na,z\n", r"edges\.csv, line 3, column 'target': node 'z' is"),
         ("edges", "source,target\n\n,b\n", r"edges\.csv, line 3, column 'source': the node's id"),
         ("edges", "source,target,weight\na,b,-1\n", r"line 2, column 'weight': .*not be negative"),
@@ -108,9 +108,8 @@ def test_labels_that_are_numbers_are_ordered_as_numbers(files: dict[str, Path]) 
             "id,x\na,1\nb,2\na,3\n",
             r"features\.csv, line 4, .*'a' is listed twice, first on line 2",
         ),
-        ("features", "id,x\na,1\nb,red\n", r"features\.csv, line 3, column 'x': 'red'"),
-        ("features", "id,x\na,1\nb,NaN\n", r"features\.csv, line 3, column 'x': 'NaN'"),
-        ("features", "id\na\n", r"features\.csv: found the one column 'id'"),
+        ("features", "id\na\n", r"features\.csv: no column of the table is of use \(id: the same"),
+        ("features", "id,x\na,1\n,2\nc,3\n", r"features\.csv, line 3, column 'id': the node's id"),
         (
             "labels",
             "node,label\na,cat\nq,dog\n",
@@ -141,20 +140,48 @@ def test_missing_files_are_named(files: dict[str, Path], tmp_path: Path) -> None
             read_node_data(**{**files, name: tmp_path / "nothing.csv"})
 
 
-def test_single_readers(files: dict[str, Path]) -> None:
-    names, features = read_features(files["features"])
-    assert names.tolist() == ["a", "b", "c", "lonely"]
-    assert features.shape == (4, 2)
+def test_labels_are_read_by_id(files: dict[str, Path]) -> None:
     assert read_labels(files["labels"]) == {"a": "cat", "c": "dog"}
-    edges = read_edges(files["edges"])
-    assert edges.to_dict("list") == {"source": ["c", "a"], "target": ["a", "b"]}
 
 
-def test_a_bad_last_line_of_a_long_file_is_found_quickly(tmp_path: Path) -> None:
-    path = tmp_path / "features.csv"
-    rows = "".join(f"n{i},{i},1.5\n" for i in range(100_000))
-    path.write_text("id,x,y\n" + rows + "last,1,oops\n")
-    start = time.perf_counter()
-    with pytest.raises(InputError, match=r"line 100002, column 'y': 'oops'"):
-        read_features(path)
-    assert time.perf_counter() - start < 5
+def test_a_headerless_edge_file_is_told_by_the_nodes_in_it(files: dict[str, Path]) -> None:
+    files["edges"].write_text("c,a\nb,lonely\n")
+    data = read_node_data(edges=files["edges"], features=files["features"])
+    assert data.graph is not None
+    assert data.graph.nnz == 4
+
+
+def test_ids_are_found_by_what_other_files_name(files: dict[str, Path]) -> None:
+    files["features"].write_text("30,1.5\n10,2.5\n20,3.5\n")
+    files["labels"].write_text("node,label\n10,cat\n20,dog\n")
+    data = read_node_data(features=files["features"], labels=files["labels"])
+    assert data.node_names is not None
+    assert data.node_names.tolist() == ["30", "10", "20"]
+    assert data.labels.tolist() == [-1, 0, 1]
+
+
+def test_ids_keep_their_zeros(files: dict[str, Path]) -> None:
+    files["features"].write_text("id,x\n007,1\n08,2\n9,4\n")
+    files["edges"].write_text("source,target\n007,08\n")
+    data = read_node_data(edges=files["edges"], features=files["features"])
+    assert data.node_names is not None
+    assert data.node_names.tolist() == ["007", "08", "9"]
+
+
+def test_the_column_of_the_answer_is_no_feature(files: dict[str, Path]) -> None:
+    files["features"].write_text("id,x,label\na,1,cat\nb,3,dog\nc,5,dog\n")
+    data = read_node_data(features=files["features"], labels=files["labels"])
+    assert data.features is not None
+    assert data.features.shape == (3, 1)
+    assert "label: left out (dropped as asked)" in data.notes[0]
+    with pytest.raises(InputError, match="it would give the answer away"):
+        read_node_data(
+            features=files["features"], labels=files["labels"], plan=ColumnPlan(columns=["label"])
+        )
+
+
+def test_the_plan_comes_with_the_data(files: dict[str, Path]) -> None:
+    data = read_node_data(features=files["features"])
+    assert data.plan is not None
+    table = pd.DataFrame({"id": ["new"], "x": [4.0], "y": [5.0]})
+    assert data.plan.transform(table).tolist() == [[0.0, 0.0]]

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from truegraph.data import load_dataset, read_points
+from truegraph.data import ColumnPlan, load_dataset, read_points
 from truegraph.data.nodes.archive import write_node_dataset
 from truegraph.errors import InputError
 
+PLAIN = ColumnPlan("none")
 POINTS = np.random.default_rng(0).normal(size=(5, 3))
 
 
@@ -91,7 +92,7 @@ def test_damaged_sparse_npz(tmp_path: Path) -> None:
 def test_csv_numbers(tmp_path: Path, index: bool, header: bool) -> None:
     frame = pd.DataFrame(POINTS, index=list("abcde"), columns=["u", "v", "w"])
     frame.to_csv(tmp_path / "p.csv", index=index, header=header)
-    points, names = read_points(tmp_path / "p.csv")
+    points, names = read_points(tmp_path / "p.csv", PLAIN)
     assert np.allclose(points, POINTS)
     assert (names.tolist() if names is not None else None) == (list("abcde") if index else None)
 
@@ -99,16 +100,16 @@ def test_csv_numbers(tmp_path: Path, index: bool, header: bool) -> None:
 def test_csv_as_pandas_and_numpy_write_it(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     pd.DataFrame(POINTS).to_csv(path)
-    points, names = read_points(path)
+    points, names = read_points(path, PLAIN)
     assert points.shape == (5, 3)
     assert names is not None
     assert names.tolist() == ["0", "1", "2", "3", "4"]
     pd.DataFrame(POINTS).to_csv(path, index=False)
-    points, names = read_points(path)
+    points, names = read_points(path, PLAIN)
     assert points.shape == (5, 3)
     assert names is None
     np.savetxt(path, POINTS, delimiter=",")
-    points, names = read_points(path)
+    points, names = read_points(path, PLAIN)
     assert np.allclose(points, POINTS)
     assert names is None
 
@@ -116,9 +117,9 @@ def test_csv_as_pandas_and_numpy_write_it(tmp_path: Path) -> None:
 def test_parquet(tmp_path: Path) -> None:
     path = tmp_path / "p.parquet"
     pd.DataFrame(POINTS, columns=["u", "v", "w"]).to_parquet(path)
-    assert np.array_equal(read_points(path)[0], POINTS)
+    assert np.array_equal(read_points(path, PLAIN)[0], POINTS)
     pd.DataFrame(POINTS, columns=["u", "v", "w"], index=list("abcde")).to_parquet(path)
-    points, names = read_points(path)
+    points, names = read_points(path, PLAIN)
     assert points.shape == (5, 3)
     assert names is not None
     assert names.tolist() == list("abcde")
@@ -155,7 +156,7 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     assert not (tmp_path / "trap").exists()
     with pytest.raises(InputError, match="no such file"):
         read_points(tmp_path / "nothing.npy")
-    with pytest.raises(InputError, match=r"points cannot be read from \.mat"):
+    with pytest.raises(InputError, match=r"features cannot be read from \.mat"):
         read_points(tmp_path / "p.mat")
     with pytest.raises(InputError, match="a file without an ending"):
         read_points(tmp_path / "points")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,12 @@ from scipy import sparse
 
 from truegraph.errors import InputError
 
+if TYPE_CHECKING:
+    from truegraph.data.columns.plan import ColumnPlan
+
 UNLABELLED = -1
 
-Features = sparse.csr_array | NDArray[np.float32]
+Features = sparse.csr_array | NDArray[np.float32] | NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 
 
@@ -44,7 +47,7 @@ class NodeDataset:
         Name of the data set.
     labels : ndarray of int64, shape (n_nodes,)
         Class of every node; -1 where it is not known.
-    features : csr_array or ndarray of float32, shape (n_nodes, n_features), or None
+    features : csr_array or ndarray of float32 or float64, shape (n_nodes, n_features), or None
         One row per node.
     graph : csr_array of float64, shape (n_nodes, n_nodes), or None
         Observed graph: symmetric, zero diagonal, sorted indices, no stored zeros; 0/1 unless the
@@ -64,6 +67,8 @@ class NodeDataset:
         "download" or "files".
     notes : tuple of str
         What was changed on reading, for instance dropped self-loops.
+    plan : ColumnPlan or None
+        How the columns of the user's table became features.
     """
 
     name: str
@@ -78,6 +83,7 @@ class NodeDataset:
     licence: str = ""
     source: str = "files"
     notes: tuple[str, ...] = ()
+    plan: ColumnPlan | None = None
 
     def __post_init__(self) -> None:
         for part in ("features", "graph", "node_names"):

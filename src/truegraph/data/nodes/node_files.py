@@ -1,8 +1,8 @@
-"""Readers for users' own graphs: edges, features and labels, with any ids as node names.
+"""Users' own graphs put together: edges, features and labels, with any ids as node names.
 
 =========  =========================================================================================
-edges      header with the columns ``source`` and ``target``, and ``weight`` if edges have weights
-features   one row per node: its id in the first column, numbers in the others; header optional
+edges      two columns of ids, and ``weight`` if edges have weights; see `data.graphs.edge_files`
+features   one row per node; see `data.nodes.feature_files`
 labels     header; the node's id in the first column and its class in the second
 =========  =========================================================================================
 """
@@ -10,40 +10,29 @@ labels     header; the node's id in the first column and its class in the second
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.data.graphs.adjacency import adjacency_from_edges
+from truegraph.data.columns.plan import ColumnPlan
+from truegraph.data.graphs.edge_files import EdgeTable, merge_edges, read_edge_table
 from truegraph.data.nodes.containers import UNLABELLED, IndexArray, NodeDataset
-from truegraph.data.tables import CsvTable, Table, has_header, open_table, table_error
+from truegraph.data.nodes.feature_files import NodeFeatures, numbered, read_features
+from truegraph.data.tables import (
+    PARQUET_ENDINGS,
+    TEXT_ENDINGS,
+    CsvTable,
+    Table,
+    open_table,
+    table_error,
+)
 from truegraph.errors import InputError
 
 PathLike = str | os.PathLike[str]
 Names = NDArray[np.str_]
-
-
-def read_features(path: PathLike) -> tuple[Names, NDArray[np.float32]]:
-    """Read node features: ids in the first column, numbers in the others.
-
-    Returns
-    -------
-    node_names : ndarray of str, shape (n_nodes,)
-    features : ndarray of float32, shape (n_nodes, n_features)
-    """
-    table = open_table(path)
-    if len(table.first) < 2:
-        raise InputError(
-            f"{path}: found the one column {table.first[0]!r}; "
-            "give the node's id and at least one feature."
-        )
-    header = has_header(table.first)
-    frame = table.columns([0], range(1, len(table.first)), header=header)
-    names = frame[0].to_numpy(str)
-    _check_ids(table, names, header=header)
-    return names, frame.drop(columns=0).to_numpy(np.float32)
 
 
 def read_labels(path: PathLike) -> dict[str, str]:
@@ -63,41 +52,18 @@ def read_labels(path: PathLike) -> dict[str, str]:
     return dict(zip(names.tolist(), frame[1].tolist(), strict=True))
 
 
-def read_edges(path: PathLike) -> pd.DataFrame:
-    """Read edges: a header with the columns source and target, and weight if there are weights.
-
-    Returns
-    -------
-    edges : DataFrame
-        The columns source and target (str) and, if given, weight (float64), in the file's order.
-    """
-    table = open_table(path)
-    position = {name.strip().lower(): i for i, name in enumerate(table.first)}
-    missing = [name for name in ("source", "target") if name not in position]
-    if missing:
-        raise InputError(
-            f"{path}: the columns {missing} are missing; the first line has {table.first}. It must "
-            "be a header that names the columns source and target, and weight if there are weights."
-        )
-    ends = [position["source"], position["target"]]
-    weight = [position["weight"]] if "weight" in position else []
-    frame = table.columns(ends, weight, header=True)
-    for column in ends:
-        _check_not_blank(table, frame[column], column)
-    for column in weight:
-        negative = frame[column].to_numpy() < 0
-        if negative.any():
-            problem = "a weight must not be negative. Correct or remove the edge."
-            raise table_error(table, int(negative.argmax()), column, problem, header=True)
-    return frame.rename(columns={position[name]: name for name in position})
-
-
 def read_node_data(
     edges: PathLike | None = None,
     features: PathLike | None = None,
     labels: PathLike | None = None,
     *,
     name: str = "files",
+    plan: ColumnPlan | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    duplicates: str = "max",
+    directed: str = "any",
 ) -> NodeDataset:
     """Put a data set together from a user's files.
 
@@ -110,63 +76,113 @@ def read_node_data(
         The files; at least one of `edges` and `features`. Labels may cover some nodes only.
     name : str, default="files"
         Name of the data set.
+    plan : ColumnPlan, optional
+        What to do with the columns of a features table; see `read_features`.
+    source, target, weight : str, optional
+        Columns of the edges; see `read_edge_table`.
+    duplicates, directed
+        What becomes of edges listed more than once or in one direction; see `merge_edges`.
 
     Returns
     -------
     dataset : NodeDataset
-        `notes` tells how many self-loops were dropped and how many repeated edges were merged; of
-        those the largest weight stays.
+        `notes` says what was recognised, dropped and merged; `plan` holds the fitted plan.
     """
     if edges is None and features is None:
         raise InputError("edges=None and features=None: give at least one of the two files.")
-    edge_table = None if edges is None else read_edges(edges)
     class_of = {} if labels is None else read_labels(labels)
+    columns = {"source": source, "target": target, "weight": weight}
+    edge_table = None if edges is None else read_edge_table(edges, nodes=class_of, **columns)
+    found = None
     if features is not None:
-        node_names, matrix = read_features(features)
-    else:
-        assert edge_table is not None
-        ends = edge_table[["source", "target"]].to_numpy().ravel()
-        node_names, matrix = pd.unique(np.concatenate([ends, list(class_of)])).astype(str), None
+        known = set(class_of) or set([] if edge_table is None else edge_table.frame["source"])
+        plan = _without_labels(plan, features, labels)
+        found = numbered(read_features(features, plan, known=known))
+        if edges is not None:  # the names of all nodes tell a header from an edge
+            edge_table = read_edge_table(edges, nodes=set(_named(found)), **columns)
+    node_names = _node_names(found, edge_table, class_of)
     nodes = pd.Index(node_names)
-    graph: sparse.csr_array | None = None
-    notes: tuple[str, ...] = ()
-    if edge_table is not None and edges is not None:
-        graph, notes = _graph(edge_table, nodes, edges)
+    graph, notes = None, () if found is None else found.notes
+    if edge_table is not None:
+        graph, more = _graph(edge_table, nodes, duplicates, directed)
+        notes += more
     numbers, class_names = _labels(class_of, nodes, labels)
     return NodeDataset(
         name=name,
         labels=numbers,
-        features=matrix,
+        features=None if found is None else found.matrix(),
         graph=graph,
         class_names=class_names,
         node_names=node_names,
         notes=notes,
+        plan=None if found is None else found.plan,
     )
 
 
+def _without_labels(
+    plan: ColumnPlan | None, features: PathLike, labels: PathLike | None
+) -> ColumnPlan | None:
+    """Leave out of the features the column that the labels file names as the class.
+
+    It would give the answer away.
+    """
+    if labels is None or hasattr(plan, "encoders_"):
+        return plan
+    suffix = Path(features).suffix.lower()
+    if suffix not in (*TEXT_ENDINGS, *PARQUET_ENDINGS):
+        return plan
+    answer = open_table(labels).first[1].strip()
+    if answer not in [field.strip() for field in open_table(features).first]:
+        return plan
+    wanted = ColumnPlan() if plan is None else plan
+    if answer in (wanted.columns or ()):
+        raise InputError(
+            f"columns: {answer!r} is the column of {labels} with the classes, so it would give the "
+            "answer away. Leave it out."
+        )
+    params = wanted.get_params(deep=False)
+    return ColumnPlan(**{**params, "drop": (*dict.fromkeys((*wanted.drop, answer)),)})
+
+
+def _named(features: NodeFeatures) -> Names:
+    assert features.names is not None  # `numbered` gave them some
+    return features.names
+
+
+def _node_names(
+    features: NodeFeatures | None, edges: EdgeTable | None, class_of: dict[str, str]
+) -> Names:
+    if features is not None:
+        return _named(features)
+    assert edges is not None
+    ends = edges.frame[["source", "target"]].to_numpy().ravel()
+    return pd.unique(np.concatenate([ends, list(class_of)])).astype(str)
+
+
 def _graph(
-    table: pd.DataFrame, nodes: pd.Index, path: PathLike
+    edges: EdgeTable, nodes: pd.Index, duplicates: str, directed: str
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
-    ends = [nodes.get_indexer(pd.Index(table[column])) for column in ("source", "target")]
+    ends = [nodes.get_indexer(pd.Index(edges.frame[name])) for name in ("source", "target")]
     unknown = (ends[0] < 0) | (ends[1] < 0)
     if unknown.any():
         row = int(unknown.argmax())
-        column = "source" if ends[0][row] < 0 else "target"
+        end = 0 if ends[0][row] < 0 else 1
+        node = edges.frame[("source", "target")[end]][row]
         raise InputError(
-            f"{path}, {open_table(path).place(row, header=True)}, column {column!r}: node "
-            f"{table[column][row]!r} is not in the features file. Add it there or remove the edge."
+            f"{edges.path}, {edges.place(row)}, column {edges.names[end]!r}: node {node!r} is not "
+            f"in the features file ({int(unknown.sum()):,} of {len(unknown):,} edges name such "
+            f"nodes; its nodes are called {nodes[0]!r}, ...). Add it there or remove the edge."
         )
-    weights = table["weight"].to_numpy() if "weight" in table else None
-    graph = adjacency_from_edges(ends[0], ends[1], weights, len(nodes))
-    loops = int(np.count_nonzero(ends[0] == ends[1]))
-    zeros = 0 if weights is None else int(np.count_nonzero((weights == 0) & (ends[0] != ends[1])))
-    repeated = len(table) - loops - zeros - graph.nnz // 2
-    counts = {
-        "self-loops dropped": loops,
-        "edges of weight 0 dropped": zeros,
-        "edges merged that are listed more than once": repeated,
-    }
-    return graph, tuple(f"{path}: {count} {what}" for what, count in counts.items() if count > 0)
+    weights = edges.frame["weight"].to_numpy() if "weight" in edges.frame else None
+    graph, notes = merge_edges(
+        ends[0].astype(np.int64),
+        ends[1].astype(np.int64),
+        weights,
+        len(nodes),
+        duplicates=duplicates,
+        directed=directed,
+    )
+    return graph, (*edges.notes, *(f"{edges.path}: {note}" for note in notes))
 
 
 def _labels(

@@ -14,80 +14,90 @@ from truegraph.data.storage import csr_from_arrays, existing_file, read_npz
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
-    from truegraph.data.tables import Table
+    from truegraph.data.columns.plan import ColumnPlan
 
 PathLike = str | os.PathLike[str]
 Points = NDArray[np.float32] | NDArray[np.float64] | sparse.csr_array
 
+_IDS = ("ids", "node_names", "names", "index")  # arrays beside the points that name them
 
-def read_points(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
-    """Read points, one per row, from a file.
+
+def read_points(
+    path: PathLike, plan: ColumnPlan | None = None
+) -> tuple[Points, NDArray[np.str_] | None]:
+    """Read points to learn a graph from, one per row.
 
     Parameters
     ----------
     path : path-like
-        .npy (an array); .npz (an array called ``x`` or ``X``, a single array of any name, a CSR
-        matrix saved with `scipy.sparse.save_npz`, or a data set of
-        `truegraph.data.nodes.archive`); .csv or .parquet (numbers, with or without a
-        header, and the names of the points in the first column if that is text or called "id",
-        "node", "node_id", "name" or "index").
+        .npy, .npz, or a table; see `truegraph.data.nodes.feature_files` for the formats.
+    plan : ColumnPlan, optional
+        What to do with the columns of a table; default ``ColumnPlan()``.
 
     Returns
     -------
     points : ndarray or csr_array of float, shape (n_points, n_features)
     node_names : ndarray of str, shape (n_points,), or None
     """
+    if Path(path).suffix.lower() in (".npy", ".npz"):
+        return read_array(path)
+    # Tables need pandas, whose import takes longer than reading a small array.
+    from truegraph.data.nodes.feature_files import read_features
+
+    features = read_features(path, plan)
+    return features.matrix(), features.names
+
+
+def read_array(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
+    """Read points and their ids, if there are any, from a .npy or .npz file."""
     suffix = Path(path).suffix.lower()
     if suffix == ".npy":
-        return _checked_points(path, _read_npy(path)), None
+        return _npy_points(path), None
     if suffix == ".npz":
-        return _checked_points(path, _points_in_npz(path)), None
-    if suffix not in (".csv", ".tsv", ".txt", ".parquet", ".pq"):
+        return _points_and_ids(path)
+    raise InputError(
+        f"{path}: features cannot be read from {suffix or 'a file without an ending'}. "
+        "Give a .csv, .parquet, .npz or .npy file."
+    )
+
+
+def _points_and_ids(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
+    arrays = read_npz(path)
+    inside = next((name for name in _IDS if name in arrays), None)
+    ids = None if inside is None else arrays.pop(inside)
+    points = _npz_points(path, arrays)
+    beside = Path(path).with_suffix(".ids.txt")
+    if ids is None and beside.exists():
+        ids = np.array(beside.read_text(encoding="utf-8").splitlines())
+    if ids is None:
+        return points, None
+    names = np.array([str(value) for value in ids.tolist()], dtype=str)
+    if names.shape != (points.shape[0],):
         raise InputError(
-            f"{path}: points cannot be read from {suffix or 'a file without an ending'}. "
-            "Give a .npy, .npz, .csv or .parquet file."
+            f"{path}: there are {len(names)} ids for {points.shape[0]} rows. Give one per row."
         )
-    return _points_in_table(path)
+    different, counts = np.unique(names, return_counts=True)
+    if len(different) < len(names):
+        twice = str(different[counts.argmax()])
+        raise InputError(f"{path}: the id {twice!r} stands for two rows. Remove one.")
+    return points, names
 
 
-def _points_in_table(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
-    # Tables need pandas, whose import takes longer than reading a small array.
-    from truegraph.data.nodes.node_files import read_features
-    from truegraph.data.tables import has_header, open_table
-
-    table = open_table(path)
-    header = has_header(table.first)
-    if not _first_column_names_points(table, header=header):
-        every = range(len(table.first))
-        return table.columns([], every, header=header).to_numpy(np.float64), None
-    names, features = read_features(path)
-    return features, names
-
-
-def _first_column_names_points(table: Table, *, header: bool) -> bool:
-    from truegraph.data.tables import ID_HEADERS, is_number
-
-    if len(table.first) < 2:
-        return False
-    if header and table.first[0].strip().lower() in ID_HEADERS:
-        return True
-    return not is_number(table.first_value(header=header))
-
-
-def _read_npy(path: PathLike) -> NDArray[Any]:
+def _npy_points(path: PathLike) -> Points:
     file = existing_file(path)
     try:
         with file.open("rb") as stream:
-            return np.lib.format.read_array(stream, allow_pickle=False)
+            points = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise InputError(
             f"{path}: not a readable .npy array ({error}). Save a plain number array with "
             "numpy.save; pickled objects are never loaded because loading them can run code."
         ) from error
+    return _checked_points(path, points)
 
 
-def _points_in_npz(path: PathLike) -> Any:
-    arrays = read_npz(path)
+def _npz_points(path: PathLike, arrays: dict[str, NDArray[Any]]) -> Points:
+    """Return the array x or X, the only array, or the CSR matrix of SciPy or of a data set."""
     if {"format", "shape", "data"} <= set(arrays):  # written by scipy.sparse.save_npz
         if arrays["format"].item() not in (b"csr", "csr"):
             raise InputError(
@@ -97,7 +107,7 @@ def _points_in_npz(path: PathLike) -> Any:
         arrays = {f"x_{part}": value for part, value in arrays.items()}
     if "x_indices" in arrays:
         try:
-            return csr_from_arrays(arrays, "x")
+            return _checked_points(path, csr_from_arrays(arrays, "x"))
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
     named = [arrays[key] for key in ("x", "X") if key in arrays] or list(arrays.values())
@@ -108,7 +118,7 @@ def _points_in_npz(path: PathLike) -> Any:
         )
     if not named:
         raise InputError(f"{path}: holds no array. Save the points under the name x.")
-    return named[0]
+    return _checked_points(path, named[0])
 
 
 def _checked_points(path: PathLike, points: Any) -> Points:
