@@ -250,8 +250,8 @@ def test_bad_usage(program, people: Path, case: str) -> None:
 BAD_FILES = {
     "edges.csv": ("source,target\nperson 0,nobody\n", "edges.csv, line 2, column 'target': node"),
     "features.csv": (
-        "id,x\nperson 0,1\nperson 1,many\n",
-        "features.csv, line 3, column 'x': 'many'",
+        "id,x\nperson 0,1\nperson 0,2\nperson 1,2\n",
+        "features.csv, line 3, column 'id': node 'person 0' is listed twice",
     ),
     "labels.csv": ("node,label\nnobody,red\n", "labels.csv, line 2, column 'node': node 'nobody'"),
 }
