@@ -15,7 +15,16 @@ PACKAGE = Path(truegraph.__file__).parent
 
 # A room imports only from rooms before it.
 ORDER = ["evaluation", "data", "learning", "nn", "tasks", "experiments", "report", "cli"]
-EVERYWHERE = {"compile_cache", "errors", "locking", "memory", "progress", "seeds", "suggestions"}
+EVERYWHERE = {
+    "compile_cache",
+    "errors",
+    "locking",
+    "memory",
+    "progress",
+    "seeds",
+    "suggestions",
+    "extras",
+}
 EVERYWHERE |= {"threads"}
 # Adapters at the top of the package, and the rooms each may use.
 ADAPTERS = {

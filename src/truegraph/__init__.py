@@ -4,9 +4,21 @@ The public names are listed in ``__init__.pyi`` and loaded on first use, so ``im
 is quick and loads no torch.
 """
 
+from typing import Any
+
 import lazy_loader
+
+from truegraph.extras import with_remedy
 
 __version__ = "0.1.0"
 
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name, or say which extra of the installation it needs."""
+    try:
+        return _load(name)
+    except ModuleNotFoundError as error:
+        raise with_remedy(error) from error

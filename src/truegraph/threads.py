@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 
 import numba
 
@@ -39,17 +40,26 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    import torch
     from threadpoolctl import threadpool_limits
 
     threads = max(1, _count(n_jobs, os.cpu_count() or 1))
+    with thread_limit(n_jobs), threadpool_limits(threads), _torch_threads(threads):
+        yield
+
+
+@contextmanager
+def _torch_threads(threads: int) -> Iterator[None]:
+    if find_spec("torch") is None:
+        yield
+        return
+    import torch
+
     before = torch.get_num_threads()
-    with thread_limit(n_jobs), threadpool_limits(threads):
-        torch.set_num_threads(threads)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _count(n_jobs: int, cores: int) -> int:

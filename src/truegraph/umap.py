@@ -18,14 +18,8 @@ from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
 from truegraph.errors import InputError
+from truegraph.extras import import_extra
 from truegraph.learning import LearnedGraph
-
-try:
-    from umap.umap_ import find_ab_params, simplicial_set_embedding
-except ModuleNotFoundError as error:
-    raise ImportError(
-        "truegraph.umap needs umap-learn. Install it with: pip install 'truegraph[umap]'"
-    ) from error
 
 _FEW_NODES = 10_000  # UMAP's own rule: few nodes need more epochs
 
@@ -65,9 +59,10 @@ def embed(
             f"X has shape {points.shape}, but the graph has {graph.n_nodes} nodes; give the points "
             "that the graph was learned from"
         )
-    a, b = find_ab_params(spread, min_dist)
+    umap = import_extra("umap.umap_")
+    a, b = umap.find_ab_params(spread, min_dist)
     epochs = (500 if graph.n_nodes <= _FEW_NODES else 200) if n_epochs is None else n_epochs
-    positions, _ = simplicial_set_embedding(
+    positions, _ = umap.simplicial_set_embedding(
         data=points,
         graph=graph.memberships().tocoo(),
         n_components=n_components,

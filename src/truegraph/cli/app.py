@@ -23,6 +23,7 @@ from truegraph.cli.recommend import recommend
 from truegraph.cli.report import report
 from truegraph.cli.reproduce import reproduce
 from truegraph.errors import TruegraphError
+from truegraph.extras import with_remedy
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
@@ -84,7 +85,9 @@ def run(arguments: Sequence[str]) -> int:
             return _failed(str(error), _BAD_INPUT)
         except MemoryError:
             return _failed("out of memory. Ask for fewer candidates, or use a larger machine.", 1)
-        except (OSError, ImportError) as error:  # a full disk, a missing extra: the text says it
+        except ImportError as error:
+            return _failed(str(with_remedy(error)), 1)
+        except OSError as error:  # a full disk: the text says it
             return _failed(str(error), 1)
         except Exception as error:
             if os.environ.get("TRUEGRAPH_TRACEBACK"):

@@ -17,6 +17,7 @@ from scipy import sparse
 
 from truegraph.data.nodes.containers import Features
 from truegraph.errors import InputError
+from truegraph.extras import import_extra
 
 if TYPE_CHECKING:
     import igraph
@@ -229,7 +230,7 @@ def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None
     node_names : sequence, optional
         Names of the nodes; by default their numbers.
     """
-    graph = _import_extra("networkx", "networkx").Graph()
+    graph = import_extra("networkx").Graph()
     names = _names(adjacency, node_names)
     graph.add_nodes_from(names)
     rows, columns, weights = _upper(adjacency)
@@ -251,7 +252,7 @@ def to_igraph(adjacency: sparse.csr_array, node_names: NodeNames | None = None) 
         Becomes the vertex attribute "name"; by default vertices have numbers only.
     """
     rows, columns, weights = _upper(adjacency)
-    graph = _import_extra("igraph", "igraph").Graph(
+    graph = import_extra("igraph").Graph(
         n=adjacency.shape[0],
         edges=np.column_stack([rows, columns]),
         edge_attrs={"weight": weights.tolist()},
@@ -277,7 +278,7 @@ def to_pyg(
     labels : ndarray of int, shape (n_nodes,), optional
         Becomes `y`.
     """
-    data_class = _import_extra("torch_geometric.data", "pyg").Data
+    data_class = import_extra("torch_geometric.data").Data
     torch = import_module("torch")
     entries = sparse.coo_array(adjacency)
     data = data_class(
@@ -321,12 +322,3 @@ def _names(adjacency: sparse.csr_array, node_names: NodeNames | None) -> list[An
     if len(node_names) != adjacency.shape[0]:
         raise InputError(f"node_names has {len(node_names)} names for {adjacency.shape[0]} nodes.")
     return node_names.tolist() if isinstance(node_names, np.ndarray) else list(node_names)
-
-
-def _import_extra(module: str, extra: str) -> Any:
-    try:
-        return import_module(module)
-    except ModuleNotFoundError as error:
-        raise ImportError(
-            f"{module} is not installed. Install it with: pip install 'truegraph[{extra}]'"
-        ) from error

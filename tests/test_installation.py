@@ -1,0 +1,138 @@
+"""What the wheel asks for, and what runs without torch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import numpy as np
+import pytest
+from packaging.requirements import Requirement
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    pytest.importorskip("hatchling")
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ["--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", str(folder)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(ROOT)], check=True)
+    return next(folder.glob("truegraph-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def requirements(wheel: Path) -> list[Requirement]:
+    with zipfile.ZipFile(wheel) as content:
+        about = next(name for name in content.namelist() if name.endswith(".dist-info/METADATA"))
+        lines = content.read(about).decode().splitlines()
+    return [Requirement(line[15:]) for line in lines if line.startswith("Requires-Dist: ")]
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, requirements: list[Requirement], tmp_path_factory) -> Path:
+    """Return the Python of an environment with the wheel and only what it asks for."""
+    folder = tmp_path_factory.mktemp("environment")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    packages = next(folder.glob("lib/python*/site-packages"))
+    with zipfile.ZipFile(wheel) as content:
+        content.extractall(packages)
+    for place in _installed(_without_extras(requirements)):
+        if not (packages / place.name).exists():
+            (packages / place.name).symlink_to(place)
+    return folder / "bin" / "python"
+
+
+def _without_extras(requirements: list[Requirement]) -> list[str]:
+    return [
+        wanted.name
+        for wanted in requirements
+        if wanted.marker is None or wanted.marker.evaluate({"extra": ""})
+    ]
+
+
+def _installed(names: list[str]) -> Iterator[Path]:
+    """Yield the top-level files and folders of distributions and of all that they ask for."""
+    waiting, seen = list(names), set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        found = metadata.distribution(name)
+        waiting += _without_extras([Requirement(text) for text in found.requires or []])
+        tops = {file.parts[0] for file in found.files or [] if file.parts[0] != ".."}
+        yield from (Path(str(found.locate_file(top))) for top in sorted(tops - {"__pycache__"}))
+
+
+def _run(python: Path, *arguments: str, **options) -> subprocess.CompletedProcess[str]:
+    # Few points need no compiled loops, and compiling takes longer than all the rest.
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
+    }
+    environment["NUMBA_DISABLE_JIT"] = "1"
+    return subprocess.run(
+        [str(python), *arguments], capture_output=True, text=True, env=environment, **options
+    )
+
+
+def test_torch_comes_with_the_extra_nn_only(requirements: list[Requirement]) -> None:
+    assert {"numpy", "numba", "typer"} <= set(_without_extras(requirements))
+    assert not {"torch", "safetensors"} & set(_without_extras(requirements))
+    with_nn = [r.name for r in requirements if r.marker and r.marker.evaluate({"extra": "nn"})]
+    assert {"torch", "safetensors"} <= set(with_nn)
+
+
+def test_a_graph_is_learned_without_torch(python: Path, tmp_path: Path) -> None:
+    np.savetxt(
+        tmp_path / "points.csv", np.random.default_rng(0).normal(size=(20, 2)), delimiter=","
+    )
+    command = ["-m", "truegraph", "learn", "points.csv", "--degree", "4", "--out", "graph.csv"]
+    found = _run(python, *command, cwd=tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert "20 nodes" in found.stdout
+    assert (tmp_path / "graph.csv").read_text().startswith("source,target,weight")
+    located = _run(python, "-c", "import truegraph; print(truegraph.__file__)").stdout
+    assert str(python.parents[1]) in located
+
+
+def test_labels_are_spread_and_a_posterior_inferred_without_torch(python: Path) -> None:
+    code = (
+        "import numpy as np, truegraph, sys\n"
+        "points = np.random.default_rng(0).normal(size=(20, 2))\n"
+        "graph = truegraph.learn_graph(points, degree=4)\n"
+        "truegraph.GraphLabelSpreading(graph).fit([0, 1] + [-1] * 18).predict()\n"
+        "graph.posterior()\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    found = _run(python, "-c", code)
+    assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["-c", "import truegraph; truegraph.BayesianNodeClassifier"],
+        ["-c", "import truegraph; truegraph.BayesianLinkPredictor"],
+        ["-c", "import truegraph; truegraph.BayesianRecommender"],
+        ["-m", "truegraph", "classify", "cora"],
+    ],
+)
+def test_what_needs_torch_says_what_to_install(python: Path, arguments: list[str]) -> None:
+    found = _run(python, *arguments)
+    assert found.returncode == 1
+    assert "torch is not installed" in found.stderr
+    assert "pip install 'truegraph[nn]'" in found.stderr
+
+
+def test_other_extras_are_named(python: Path) -> None:
+    for module, extra in (("truegraph.pyg", "pyg"), ("truegraph.umap", "umap")):
+        code = f"import {module} as m, numpy as np, truegraph as t\n"
+        code += "X = np.random.default_rng(0).normal(size=(9, 2))\n"
+        code += "m.embed(t.learn_graph(X, degree=3), X)"
+        assert f"pip install 'truegraph[{extra}]'" in _run(python, "-c", code).stderr
