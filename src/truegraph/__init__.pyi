@@ -1,7 +1,14 @@
 from .data.columns.plan import ColumnPlan
 from .data.interactions.interactions import Interactions
 from .data.nodes.datasets import list_datasets, load_dataset
-from .errors import ConvergenceWarning, DataError, InputError, TruegraphError
+from .errors import (
+    AnswerWarning,
+    ConvergenceWarning,
+    DataError,
+    InputError,
+    InputWarning,
+    TruegraphError,
+)
 from .learning.learned import LearnedGraph
 from .learning.learner import GraphLearner, learn_bipartite_graph, learn_graph
 from .tasks.classify.estimator import BayesianNodeClassifier, NodeClassifier
@@ -12,6 +19,7 @@ from .tasks.recommend.estimator import BayesianRecommender, Recommender
 __version__: str
 
 __all__ = [
+    "AnswerWarning",
     "BayesianLinkPredictor",
     "BayesianNodeClassifier",
     "BayesianRecommender",
@@ -21,6 +29,7 @@ __all__ = [
     "GraphLabelSpreading",
     "GraphLearner",
     "InputError",
+    "InputWarning",
     "Interactions",
     "LearnedGraph",
     "LinkPredictor",

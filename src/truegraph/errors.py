@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class TruegraphError(Exception):
     """Base class of every error that truegraph raises on purpose.
@@ -20,3 +23,19 @@ class DataError(TruegraphError):
 
 class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached the wanted tolerance."""
+
+
+class InputWarning(UserWarning):
+    """The input can be used as it is, but the answer may be poor; the text says what to try."""
+
+
+class AnswerWarning(UserWarning):
+    """The answer looks bad; the text says how, and what to try."""
+
+
+def warn(message: str, category: type[UserWarning]) -> None:
+    """Warn at the first line up the stack that is not truegraph's own."""
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and frame.f_globals["__name__"].startswith("truegraph."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level + 1)

@@ -92,6 +92,7 @@ def test_clone_and_parameters() -> None:
         "tol",
         "max_iter",
         "first_theta",
+        "plan",
         "random_state",
         "n_jobs",
         "progress",

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from truegraph import LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph import ColumnPlan, LearnedGraph, learn_bipartite_graph, learn_graph
 from truegraph.data import as_adjacency
 from truegraph.errors import InputError, TruegraphError
 
@@ -214,7 +214,7 @@ def test_the_index_of_a_table_names_the_nodes(people: pd.DataFrame, tmp_path: Pa
     assert set(learned.posterior().to_pandas()["target"]) <= set(people.index)
     learned.save(tmp_path / "graph.npz")
     assert LearnedGraph.load(tmp_path / "graph.npz").names == learned.names
-    unnamed = learn_graph(people.to_numpy(), degree=4)
+    unnamed = learn_graph(ColumnPlan().fit_transform(people), degree=4)
     assert unnamed.names is None
     np.testing.assert_array_equal(unnamed.adjacency.data, learned.adjacency.data)
 

@@ -13,10 +13,8 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,13 +23,19 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from truegraph.errors import ConvergenceWarning, InputError
+from truegraph.data.columns.vectorising import is_table, vectorised
+from truegraph.data.input_advice import warn_about_points
+from truegraph.errors import ConvergenceWarning, InputError, warn
 from truegraph.learning import inputs
+from truegraph.learning.graph_advice import warn_about_graph
 from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.learning.pipeline import Run
 from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.search.masks import check_masks, masked_candidates
 from truegraph.progress import console_progress
+
+if TYPE_CHECKING:
+    from truegraph.data.columns.plan import ColumnPlan
 from truegraph.threads import thread_limit
 
 _FEW_NODES = 2000  # waking threads costs more than they save
@@ -68,6 +72,9 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     first_theta : float, optional
         Where the search for the wanted degree begins, unless it is far off. The theta of a graph
         that was learned before from similar data saves time.
+    plan : ColumnPlan, optional
+        How the columns of a DataFrame become numbers; default ``ColumnPlan()``. A fitted plan is
+        applied as it is.
     random_state : int, RandomState instance or None, default=None
         Seeds approximate search and the sample on which recall is measured.
     n_jobs : int, optional
@@ -81,6 +88,8 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     adjacency_ : csr_array of shape (n_nodes, n_nodes)
     certificate_ : Certificate
     n_features_in_ : int
+    plan_ : ColumnPlan or None
+        The fitted plan of a DataFrame.
     n_iter_ : int
         Solver iterations, over all solves that the density search needed.
 
@@ -112,6 +121,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         tol: float = 1e-6,
         max_iter: int | None = None,
         first_theta: float | None = None,
+        plan: ColumnPlan | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -128,6 +138,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.first_theta = first_theta
+        self.plan = plan
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
@@ -145,20 +156,25 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
-            Points; distances when metric="precomputed"; or a distance object. The index of a
-            DataFrame becomes the names of the graph's nodes.
+            Points; distances when metric="precomputed"; or a distance object. Mixed columns of a
+            DataFrame are vectorised; its id column or index becomes the names of the graph's
+            nodes. Arrays and matrices are taken as they are.
         y : ignored
         fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
             Pairs that are always, or never, candidates for an edge.
         """
-        settings = inputs.check_settings(self.get_params())
+        settings = inputs.check_settings(self.get_params(deep=False))
+        self.plan_: ColumnPlan | None = None
         if isinstance(X, Distance):
             self._points = None
             data: Distance | csr_array = X
         else:
             data = self._check_input(X)
         masks = check_masks(fixed_pairs, forbidden_pairs, _size(data))
-        self._learn(settings, data, None, *masks, names=_row_names(X))
+        named = None if self.plan_ is None else self.plan_.ids(X)
+        self._learn(settings, data, None, *masks, names=_row_names(X) if named is None else named)
+        if self._points is not None:
+            warn_about_graph(self.graph_.adjacency, "degree")
         return self
 
     def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> csr_array:
@@ -186,9 +202,13 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         if self.metric == "precomputed":
             return inputs.check_precomputed(points)
         inputs.check_points("X", points)
+        if self.plan_ is None:
+            warn_about_points(points, self.metric)
         return _distance(points, self.metric)
 
     def _validated(self, X: Any, reset: bool) -> Any:
+        if self.metric != "precomputed" and is_table(X):
+            return self._vectorised(X, reset)
         try:
             return validate_data(
                 self,
@@ -201,6 +221,17 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             )
         except ValueError as error:
             raise InputError(f"X cannot be used: {error}") from error
+
+    def _vectorised(self, X: Any, reset: bool) -> Any:
+        """Return the points of a table; at the fit, make the plan."""
+        try:
+            validate_data(self, X, reset=reset, skip_check_array=True)
+        except ValueError as error:
+            raise InputError(f"X cannot be used: {error}") from error
+        if not reset:
+            return vectorised(X, self.plan_)[0]
+        points, self.plan_ = vectorised(X, self.plan)
+        return points
 
     def _learn(
         self,
@@ -225,12 +256,11 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self.certificate_ = self.graph_.certificate
         self.n_iter_ = max(1, self.certificate_.iterations)
         if not self.certificate_.converged:
-            message = _not_converged(self.certificate_)
-            warnings.warn(message, ConvergenceWarning, stacklevel=_level_of_the_caller())
+            warn(_not_converged(self.certificate_), ConvergenceWarning)
 
     def _fit_bipartite(self, users: Any, items: Any) -> LearnedGraph:
         """Do what `learn_bipartite_graph` says."""
-        settings = inputs.check_settings(self.get_params())
+        settings = inputs.check_settings(self.get_params(deep=False))
         if self.metric == "precomputed":
             if items is not None:
                 raise InputError(
@@ -270,6 +300,7 @@ def learn_graph(
     first_theta: float | None = None,
     fixed_pairs: Any = None,
     forbidden_pairs: Any = None,
+    plan: ColumnPlan | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -279,13 +310,14 @@ def learn_graph(
     Parameters
     ----------
     X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
-        The index of a DataFrame becomes the names of the graph's nodes.
+        Mixed columns of a DataFrame are vectorised, see `ColumnPlan`; its id column or index
+        becomes the names of the graph's nodes. Arrays and matrices are taken as they are.
     degree : float, optional
         Wanted average number of edges per node; default 10.
     fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
         Pairs that are always, or never, candidates for an edge.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, random_state, n_jobs, progress
+first_theta, plan, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Examples
@@ -308,6 +340,7 @@ first_theta, random_state, n_jobs, progress
         tol=tol,
         max_iter=max_iter,
         first_theta=first_theta,
+        plan=plan,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -421,14 +454,6 @@ def _stacked(users: Any, items: Any) -> Any:
 
 def _distance(points: ArrayLike | csr_array, metric: str) -> Distance:
     return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
-
-
-def _level_of_the_caller() -> int:
-    """Return the stack level, seen from the function that asks, of the first line not ours."""
-    level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("truegraph."):
-        level, frame = level + 1, frame.f_back
-    return level
 
 
 def _not_converged(certificate: Certificate) -> str:

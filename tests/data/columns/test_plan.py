@@ -126,7 +126,10 @@ def test_it_can_be_cloned(table: pd.DataFrame) -> None:
     [
         (ColumnPlan("log"), r"scale='log' is not known; use 'auto' or 'none'"),
         (ColumnPlan(drop=["agee"]), r"drop: the table has no column 'agee'. Did you mean 'age'\?"),
-        (ColumnPlan(id_column="who"), r"id_column: the table has no column 'who'. The columns are"),
+        (
+            ColumnPlan(id_column="who"),
+            r"id_column: the table has no column 'who'. Choose from: customer_id",
+        ),
         (ColumnPlan(columns={"age": "float"}), r"'age' is to be a 'float'; use one of number"),
         (ColumnPlan(columns={"plan": "date"}), r"'plan' is to be a date, but values such as"),
         (ColumnPlan(columns=["country"]), r"no column of the table is of use .*country: the same"),

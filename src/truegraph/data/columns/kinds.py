@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
 
 KINDS = ("number", "category", "date", "text")
 
@@ -134,12 +135,8 @@ def is_id_name(name: str) -> bool:
 def check_known(name: str, frame: pd.DataFrame, argument: str) -> None:
     """Raise an InputError unless a table has a column of this name."""
     if name not in frame.columns:
-        import difflib
-
         known = [str(column) for column in frame.columns]
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"The columns are {', '.join(known)}."
-        raise InputError(f"{argument}: the table has no column {name!r}. {hint}")
+        raise InputError(f"{argument}: the table has no column {name!r}.{suggestion(name, known)}")
 
 
 def is_text(values: pd.Series) -> bool:

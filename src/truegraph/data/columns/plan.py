@@ -171,14 +171,20 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
             end += width
         return points
 
-    def names(self, X: Any) -> NDArray[np.str_] | None:
-        """Return the names of a table's rows: its id column, else its index, else None."""
+    def ids(self, X: Any) -> list[Any] | None:
+        """Return the values of a table's id column, or None if it has none."""
         check_is_fitted(self, "encoders_")
-        frame = as_pandas(X)
         column = self.id_name
-        if column is None or column not in frame.columns:
-            return row_names(frame)
-        return frame[column].astype("str").to_numpy(dtype=str)
+        if column is None or column not in X.columns:
+            return None
+        return as_pandas(X)[column].tolist()
+
+    def names(self, X: Any) -> NDArray[np.str_] | None:
+        """Return the names of a table's rows as text: its ids, else its index, else None."""
+        ids = self.ids(X)
+        if ids is None:
+            return row_names(as_pandas(X))
+        return np.asarray([str(value) for value in ids], dtype=str)
 
     @property
     def id_name(self) -> str | None:
