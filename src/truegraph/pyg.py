@@ -41,7 +41,7 @@ class LearnGraph(BaseTransform):
     degree : float, optional
         Wanted average number of edges per node; default 10.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, random_state, n_jobs, progress
+first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
         As the parameters of `truegraph.GraphLearner`.
 
     Examples
@@ -65,6 +65,10 @@ first_theta, random_state, n_jobs, progress
         tol: float = 1e-6,
         max_iter: int | None = None,
         first_theta: float | None = None,
+        mutual: bool = False,
+        local_scaling: int | None = None,
+        min_degree: int = 1,
+        connected: bool = False,
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool = False,
@@ -82,6 +86,10 @@ first_theta, random_state, n_jobs, progress
             tol=tol,
             max_iter=max_iter,
             first_theta=first_theta,
+            mutual=mutual,
+            local_scaling=local_scaling,
+            min_degree=min_degree,
+            connected=connected,
             random_state=random_state,
             n_jobs=n_jobs,
             progress=progress,

@@ -66,6 +66,17 @@ def learn(
     candidate_ratio: Annotated[
         float, typer.Option(help="Candidate neighbours per wanted edge.")
     ] = 3.0,
+    mutual: Annotated[
+        bool, typer.Option("--mutual", help="Candidates must be neighbours of each other.")
+    ] = False,
+    local_scaling: Annotated[
+        int | None,
+        typer.Option(min=1, help="Distances relative to that of the neighbour of this number."),
+    ] = None,
+    min_degree: Annotated[int, typer.Option(min=1, help="Smallest number of edges of a node.")] = 1,
+    connected: Annotated[
+        bool, typer.Option("--connected", help="Join the components by their best pairs.")
+    ] = False,
     solver: Annotated[
         str,
         typer.Option(metavar="newton|primal-dual", help="primal-dual is the paper's algorithm."),
@@ -131,6 +142,10 @@ def learn(
         "alpha": None,
         "beta": None,
         "first_theta": None,
+        "mutual": mutual,
+        "local_scaling": local_scaling,
+        "min_degree": min_degree,
+        "connected": connected,
         "metric": metric,
         "scope": scope,
         "candidates": candidates,

@@ -35,6 +35,10 @@ class Settings:
     tol: float
     max_iter: int
     first_theta: float | None
+    mutual: bool
+    local_scaling: int | None
+    min_degree: int
+    connected: bool
 
 
 def check_settings(options: dict[str, Any]) -> Settings:
@@ -48,6 +52,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
             f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
             "approximate; use candidates='exact', or scope='candidates'"
         )
+    _check_neighbours(options)
     check_threads(options["n_jobs"])
     check_seed(options["random_state"])
     degree, theta, scale = _density(options)
@@ -67,7 +72,40 @@ def check_settings(options: dict[str, Any]) -> Settings:
             else int(check_number("max_iter", max_iter, at_least=1))
         ),
         first_theta=_first_theta(options["first_theta"], theta),
+        mutual=_flag("mutual", options["mutual"]),
+        local_scaling=_count("local_scaling", options["local_scaling"]),
+        min_degree=_count("min_degree", options["min_degree"]) or 1,
+        connected=_flag("connected", options["connected"]),
     )
+
+
+def _check_neighbours(options: dict[str, Any]) -> None:
+    """Raise for options of neighbour graphs that do not go with the others."""
+    if options["mutual"] and options["metric"] == "precomputed":
+        raise InputError(
+            "mutual=True needs lists of neighbours, but metric='precomputed' has pairs; store only "
+            "the pairs that may have an edge"
+        )
+    for name in ("mutual", "local_scaling"):
+        if options["scope"] == "global" and options[name]:
+            raise InputError(
+                f"scope='global' proves optimality among all pairs by their plain distances, but "
+                f"{name}={options[name]!r} changes those; use scope='candidates'"
+            )
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name} must be True or False, not {value!r}")
+    return bool(value)
+
+
+def _count(name: str, value: Any) -> int | None:
+    if value is None:
+        return None
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{name} must be a whole number >= 1, not {value!r}")
+    return int(value)
 
 
 def _first_theta(value: Any, theta: float | None) -> float | None:

@@ -49,6 +49,11 @@ class Certificate:
         Newton's method had stalled, so that an interior point method took over.
     seconds : dict
         Seconds per stage: search, candidates, solve, total.
+    added_edges : int
+        Edges beyond the optimum, for `min_degree` and `connected`.
+    gap_with_added : float or None
+        Relative gap of the graph with them, where `relative_gap` is that without; None if none
+        were added.
     """
 
     relative_gap: float
@@ -69,6 +74,8 @@ class Certificate:
     inner_iterations: int
     stalled: bool
     seconds: dict[str, float] = field(default_factory=dict)
+    added_edges: int = 0
+    gap_with_added: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and dicts."""

@@ -13,7 +13,7 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -72,6 +72,16 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     first_theta : float, optional
         Where the search for the wanted degree begins, unless it is far off. The theta of a graph
         that was learned before from similar data saves time.
+    mutual : bool, default=False
+        Whether candidates must be in the lists of both nodes, which keeps hubs down; a node that
+        none lists back keeps its nearest.
+    local_scaling : int, optional
+        Divide distances by how far the neighbour of this number is at both ends (7 is usual), so
+        that dense and sparse regions count alike.
+    min_degree : int, default=1
+        Smallest number of edges of a node; the best pairs are added where the optimum has fewer.
+    connected : bool, default=False
+        Whether to join the components of the graph, by their best pairs.
     plan : ColumnPlan, optional
         How the columns of a DataFrame become numbers; default ``ColumnPlan()``. A fitted plan is
         applied as it is.
@@ -121,6 +131,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         tol: float = 1e-6,
         max_iter: int | None = None,
         first_theta: float | None = None,
+        mutual: bool = False,
+        local_scaling: int | None = None,
+        min_degree: int = 1,
+        connected: bool = False,
         plan: ColumnPlan | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -138,6 +152,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
         self.first_theta = first_theta
+        self.mutual = mutual
+        self.local_scaling = local_scaling
+        self.min_degree = min_degree
+        self.connected = connected
         self.plan = plan
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -171,8 +189,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         else:
             data = self._check_input(X)
         masks = check_masks(fixed_pairs, forbidden_pairs, _size(data))
-        named = None if self.plan_ is None else self.plan_.ids(X)
-        self._learn(settings, data, None, *masks, names=_row_names(X) if named is None else named)
+        self._learn(settings, data, None, *masks, names=self._names(X))
         if self._points is not None:
             warn_about_graph(self.graph_.adjacency, "degree")
         return self
@@ -196,6 +213,63 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             )
         return self.adjacency_
 
+    def update(self, X: Any) -> GraphLearner:
+        """Add points to the learned graph without learning it again from scratch.
+
+        Only the new points are searched for neighbours, theta stays, and the solver goes on from
+        the old solution. The certificate of the new `graph_` holds for all candidate pairs, the
+        old ones and those of the new points; it does not hold for pairs of old points that were
+        no candidates before. `certificate_.degree` says how far the density has moved.
+
+        Parameters
+        ----------
+        X : ndarray, DataFrame or sparse matrix of shape (n_new, n_features)
+            The index of a DataFrame names the new nodes, if the others have names.
+        """
+        check_is_fitted(self)
+        settings = inputs.check_settings(self.get_params(deep=False))
+        self._check_growth()
+        points = self._validated(X, reset=False, at_least=1)
+        inputs.check_points("X", points)
+        together = _stacked_points(self._points, points)
+        names = self._grown_names(X)
+
+        def grown(run: Run, distance: Distance) -> LearnedGraph:
+            return run.on_growth(self.graph_, distance)
+
+        self._run(settings, _distance(together, self.metric), grown, names)
+        self._points = together
+        return self
+
+    def _names(self, X: Any) -> list[Hashable] | None:
+        """Return the names of the nodes by the column plan or the index of a table."""
+        named = None if self.plan_ is None else self.plan_.ids(X)
+        return _row_names(X) if named is None else named
+
+    def _grown_names(self, X: Any) -> list[Hashable] | None:
+        """Return the names of old and new nodes together; None if there are none."""
+        if self.graph_.names is None:
+            return None
+        added = self._names(X)
+        if added is None:
+            raise InputError("the nodes have names, but X has none; give a DataFrame with an index")
+        return [*self.graph_.names, *added]
+
+    def _check_growth(self) -> None:
+        """Raise where adding points would mean learning again."""
+        if self._points is None or self.metric == "precomputed":
+            raise InputError(
+                "update needs a graph that was learned from points; with distances, use fit"
+            )
+        for name in ("mutual", "local_scaling"):
+            if getattr(self, name):
+                raise InputError(
+                    f"update cannot keep {name}={getattr(self, name)!r}, since new points change "
+                    "the neighbours of the old ones; use fit"
+                )
+        if self.solver != "newton":
+            raise InputError(f"update needs solver='newton', not {self.solver!r}")
+
     def _check_input(self, X: Any) -> Distance | csr_array:
         """Return the distance of the points in X, or the candidates given in X."""
         self._points = points = self._validated(X, reset=True)
@@ -206,7 +280,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             warn_about_points(points, self.metric)
         return _distance(points, self.metric)
 
-    def _validated(self, X: Any, reset: bool) -> Any:
+    def _validated(self, X: Any, reset: bool, at_least: int = 2) -> Any:
         if self.metric != "precomputed" and is_table(X):
             return self._vectorised(X, reset)
         try:
@@ -217,7 +291,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
                 ensure_all_finite=False,
-                ensure_min_samples=2,
+                ensure_min_samples=at_least,
             )
         except ValueError as error:
             raise InputError(f"X cannot be used: {error}") from error
@@ -243,14 +317,26 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         names: Sequence[Hashable] | None = None,
     ) -> None:
         """Learn from a distance, or on given candidates, and keep the result."""
+
+        def stages(run: Run, data: Distance | csr_array) -> LearnedGraph:
+            if isinstance(data, Distance):
+                return run.on_distance(data, n_users, fixed, forbidden)
+            return run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+
+        self._run(settings, data, stages, names)
+
+    def _run(
+        self,
+        settings: inputs.Settings,
+        data: Distance | csr_array,
+        stages: Callable[..., LearnedGraph],
+        names: Sequence[Hashable] | None,
+    ) -> None:
+        """Run the stages of learning with the threads and the seed asked for; keep the result."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
         threads = 1 if _size(data) <= _FEW_NODES else self.n_jobs
         with thread_limit(threads), console_progress(self.progress) as progress:
-            run = Run(settings, np.random.default_rng(seed), progress)
-            if isinstance(data, Distance):
-                graph = run.on_distance(data, n_users, fixed, forbidden)
-            else:
-                graph = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+            graph = stages(Run(settings, np.random.default_rng(seed), progress), data)
         self.graph_ = graph.named(names)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
@@ -298,6 +384,10 @@ def learn_graph(
     tol: float = 1e-6,
     max_iter: int | None = None,
     first_theta: float | None = None,
+    mutual: bool = False,
+    local_scaling: int | None = None,
+    min_degree: int = 1,
+    connected: bool = False,
     fixed_pairs: Any = None,
     forbidden_pairs: Any = None,
     plan: ColumnPlan | None = None,
@@ -317,7 +407,7 @@ def learn_graph(
     fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
         Pairs that are always, or never, candidates for an edge.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, plan, random_state, n_jobs, progress
+first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Examples
@@ -340,6 +430,10 @@ first_theta, plan, random_state, n_jobs, progress
         tol=tol,
         max_iter=max_iter,
         first_theta=first_theta,
+        mutual=mutual,
+        local_scaling=local_scaling,
+        min_degree=min_degree,
+        connected=connected,
         plan=plan,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -364,6 +458,10 @@ def learn_bipartite_graph(
     tol: float = 1e-6,
     max_iter: int | None = None,
     first_theta: float | None = None,
+    mutual: bool = False,
+    local_scaling: int | None = None,
+    min_degree: int = 1,
+    connected: bool = False,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -381,7 +479,7 @@ def learn_bipartite_graph(
     degree : float, optional
         Wanted average number of edges per user and item; default 10.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, random_state, n_jobs, progress
+first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Returns
@@ -402,6 +500,10 @@ first_theta, random_state, n_jobs, progress
         tol=tol,
         max_iter=max_iter,
         first_theta=first_theta,
+        mutual=mutual,
+        local_scaling=local_scaling,
+        min_degree=min_degree,
+        connected=connected,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,
@@ -447,9 +549,13 @@ def _stacked(users: Any, items: Any) -> Any:
             f"users has {users.shape[1]} features and items has {items.shape[1]}; "
             "both must have the same"
         )
-    if issparse(users) or issparse(items):
-        return csr_array(vstack([csr_array(users), csr_array(items)]))
-    return np.vstack([users, items])
+    return _stacked_points(users, items)
+
+
+def _stacked_points(first: Any, second: Any) -> Any:
+    if issparse(first) or issparse(second):
+        return csr_array(vstack([csr_array(first), csr_array(second)]))
+    return np.vstack([first, second])
 
 
 def _distance(points: ArrayLike | csr_array, metric: str) -> Distance:

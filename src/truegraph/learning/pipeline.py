@@ -7,11 +7,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
+from truegraph.learning.completion import Completed, Completion, NearestPairs
+from truegraph.learning.growth import grown_candidates, warm_start
 from truegraph.learning.inputs import (
     DEFAULT_MAX_ITER,
     Settings,
@@ -27,14 +31,17 @@ from truegraph.learning.search.candidates import (
     candidate_graph,
     choose_engine,
     missing_pairs,
+    mutual_lists,
     nearest_lists,
     unproved_nodes,
 )
 from truegraph.learning.search.distances import Distance
+from truegraph.learning.search.local_scaling import local_scales, scaled
+from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.learning.search.order import restored
 from truegraph.learning.solve.density import match_degree
 from truegraph.learning.solve.primal_dual import solve as solve_primal_dual
-from truegraph.learning.solve.solver import Solution
+from truegraph.learning.solve.solver import Solution, primal_value
 from truegraph.learning.solve.solver import solve as solve_newton
 from truegraph.progress import Progress
 
@@ -70,9 +77,11 @@ class Run:
                 f"{candidates.nnz // 2}; use scope='candidates', or give points"
             )
         check_degree(self.settings.degree, available, "the stored pairs")
+        candidates, _ = self._scaled(candidates)
         solution = self._solve(candidates, None)
-        scope = "global" if is_complete else "candidates"
-        return self._result(candidates, solution, scope, "given", 1.0, n_users)
+        scope = "global" if is_complete and not self.settings.local_scaling else "candidates"
+        completed = self._completed(candidates, solution, None)
+        return self._result(completed, solution, scope, "given", 1.0, n_users)
 
     def on_distance(
         self,
@@ -96,6 +105,29 @@ class Run:
         self.seconds["total"] = time.perf_counter() - self._began
         return graph
 
+    def on_growth(self, graph: LearnedGraph, distance: Distance) -> LearnedGraph:
+        """Add the nodes of a distance beyond those of a graph to it, at the same theta."""
+        settings = self.settings
+        with self._stage("search"):
+            candidates, recall = grown_candidates(
+                graph, distance, settings.candidate_ratio, settings.engine, self.rng, self.progress
+            )
+        with self._stage("solve"):
+            start = warm_start(graph, candidates, settings.tol)
+            solution = solve_newton(
+                candidates,
+                graph.certificate.theta,
+                tol=settings.tol,
+                max_iter=settings.max_iter,
+                start=start,
+                on_step=self._on_step,
+            )
+        completed = self._completed(
+            candidates, solution, partial(self._nearest_pairs, distance, None)
+        )
+        engine = self._engine(distance)
+        return self._result(completed, solution, "candidates", engine, recall, None)
+
     def _search_and_solve(
         self,
         distance: Distance,
@@ -109,7 +141,9 @@ class Run:
         solution: Solution | None = None
         while True:
             with self._stage("candidates"):
-                candidates = candidate_graph(lists, distance, fixed, forbidden)
+                offered = mutual_lists(lists) if self.settings.mutual else lists
+                candidates = candidate_graph(offered, distance, fixed, forbidden)
+                candidates, scales = self._scaled(candidates)
             available = candidates.nnz / distance.n_nodes
             check_degree(self.settings.degree, available, "the pairs that are not forbidden")
             solution = self._solve(candidates, solution)
@@ -122,7 +156,65 @@ class Run:
                 fixed = missing if fixed is None else csr_array(fixed.maximum(missing))
                 continue
             scope = "candidates" if missing is None else "global"
-            return self._result(candidates, solution, scope, lists.engine, lists.recall, n_users)
+            plain = n_users is None and forbidden is None
+            between = partial(self._nearest_pairs, distance, scales) if plain else None
+            completed = self._completed(candidates, solution, between)
+            return self._result(completed, solution, scope, lists.engine, lists.recall, n_users)
+
+    def _scaled(self, candidates: csr_array) -> tuple[csr_array, NDArray[np.float64] | None]:
+        """Return the candidates with distances scaled locally, and the scales, if that is asked."""
+        if self.settings.local_scaling is None:
+            return candidates, None
+        scales = local_scales(candidates, self.settings.local_scaling)
+        return scaled(candidates, scales), scales
+
+    def _completed(
+        self, candidates: csr_array, solution: Solution, between: NearestPairs | None
+    ) -> Completed:
+        """Return the solution with the edges that min_degree and connected ask for."""
+        least, connected = self.settings.min_degree, self.settings.connected
+        if least <= 1 and not connected:
+            return Completed(candidates, solution.weights, 0)
+        with self._stage("candidates"):
+            completion = Completion(
+                candidates, solution.weights, solution.multipliers, solution.theta
+            )
+            if least > 1:
+                completion.raise_degrees(least)
+            return completion.connect(between) if connected else completion.result()
+
+    def _nearest_pairs(
+        self, distance: Distance, scales: NDArray[np.float64] | None, component: NDArray[Any]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest pair of each component, but the largest, with the others."""
+        largest = int(np.bincount(component).argmax())
+        pairs = {
+            self._nearest_pair(distance, component == other)
+            for other in range(int(component.max()) + 1)
+            if other != largest
+        }
+        rows, columns = np.array(sorted(pairs)).T
+        values = distance.pair_values(rows, columns)
+        if scales is not None:
+            values = values / (scales[rows] * scales[columns])
+        return rows, columns, values
+
+    def _nearest_pair(self, distance: Distance, inside: NDArray[np.bool_]) -> tuple[int, int]:
+        """Return the nearest pair of a node inside and one outside, the smaller number first."""
+        nodes, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+        found, _ = all_neighbours(
+            distance.queries[nodes],
+            distance.base[others],
+            1,
+            engine="exact",
+            same=False,
+            random_state=self.rng,
+            progress=self.progress,
+        )
+        partners = others[found[:, 0]]
+        at = int(distance.pair_values(nodes, partners).argmin())
+        first, second = sorted((int(nodes[at]), int(partners[at])))
+        return first, second
 
     def _missing(
         self,
@@ -139,6 +231,8 @@ class Run:
         not, and only if scope is "global", are all pairs looked at.
         """
         theta, multipliers = solution.theta, solution.multipliers
+        if self.settings.mutual or self.settings.local_scaling:
+            return None
         with self._stage("proof"):
             unproved = unproved_nodes(lists, distance, theta, multipliers)
             if unproved.size and self.settings.scope == "candidates":
@@ -202,14 +296,15 @@ class Run:
 
     def _result(
         self,
-        candidates: csr_array,
+        completed: Completed,
         solution: Solution,
         scope: str,
         engine: str,
         recall: float,
         n_users: int | None,
     ) -> LearnedGraph:
-        weights = self.settings.scale * solution.weights
+        candidates = completed.candidates
+        weights = self.settings.scale * completed.weights
         adjacency = csr_array(
             (weights, candidates.indices.copy(), candidates.indptr.copy()), shape=candidates.shape
         )
@@ -234,8 +329,18 @@ class Run:
             inner_iterations=solution.inner_iterations,
             stalled=solution.stalled,
             seconds=self.seconds,
+            added_edges=completed.added,
+            gap_with_added=_gap_with_added(completed, solution),
         )
         return LearnedGraph(adjacency, certificate, solution.multipliers, candidates, n_users)
+
+
+def _gap_with_added(completed: Completed, solution: Solution) -> float | None:
+    """Return the relative gap of the graph with the added edges; None if there are none."""
+    if not completed.added:
+        return None
+    primal = primal_value(completed.candidates, solution.theta, completed.weights)
+    return max(0.0, primal - solution.dual) / max(1.0, abs(primal))
 
 
 def _most_edges(n_nodes: int, n_users: int | None) -> float:

@@ -150,3 +150,21 @@ def test_auto_is_exact_for_few_nodes_and_approximate_for_many() -> None:
     assert choose_engine("auto", LARGEST_EXACT) == "exact"
     assert choose_engine("auto", LARGEST_EXACT + 1) == "ivf"
     assert choose_engine("hnsw", 10) == "hnsw"
+
+
+def test_mutual_candidates_are_listed_by_both() -> None:
+    points = np.random.default_rng(3).normal(size=(80, 4))
+    distances = ((points[:, None] - points) ** 2).sum(axis=2)
+    np.fill_diagonal(distances, np.inf)
+    listed = distances.argsort(axis=1)[:, :6]
+    lists = np.zeros((80, 80), dtype=bool)
+    np.put_along_axis(lists, listed, True, axis=1)
+    expected = lists & lists.T
+    lonely = np.flatnonzero(~expected.any(axis=1))
+    expected[lonely, listed[lonely, 0]] = True
+    graph = learn_graph(points, degree=2, candidate_ratio=3.0, mutual=True)
+    found = np.zeros((80, 80), dtype=bool)
+    pairs = graph.candidates.tocoo()
+    found[pairs.row, pairs.col] = True
+    assert lonely.size
+    np.testing.assert_array_equal(found, expected | expected.T)

@@ -6,7 +6,7 @@ candidate graph, a symmetric CSR matrix whose stored entries (zeros included) ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -209,6 +209,21 @@ def candidate_graph(
     graph.has_sorted_indices = True
     require_candidates(graph)
     return graph
+
+
+def mutual_lists(lists: NeighbourLists) -> NeighbourLists:
+    """Keep what both nodes list; a node that none lists back keeps its nearest."""
+    ids = lists.ids.copy()
+    _sort_rows(lists.start, ids)
+    one_sided = np.empty(ids.size, dtype=np.bool_)
+    _mark_one_sided(lists.start, ids, one_sided)
+    lengths = np.add.reduceat(~one_sided, lists.start[:-1])
+    lonely = np.flatnonzero(lengths == 0)
+    rows = np.concatenate([np.repeat(np.arange(lengths.size), lengths), lonely])
+    kept = np.concatenate([ids[~one_sided], lists.ids[lists.start[lonely]]])
+    order = np.argsort(rows, kind="stable")
+    start = np.concatenate([[0], np.cumsum(np.maximum(lengths, 1))])
+    return replace(lists, start=start, ids=kept[order])
 
 
 def _union(

@@ -1,0 +1,155 @@
+"""Edges beyond the optimum: a smallest number of edges for every node, and one component.
+
+The most probable graph may have nodes with a single edge and several components. Clusterers and
+layouts often want more. What is added are the best pairs by the model: those whose slack
+(l_i + l_j) / 2 - theta z is nearest to having an edge. Each gets the weight of the weakest edge at
+its two ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
+
+from truegraph.errors import InputError
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.integer[Any]]
+
+#: Given the component of every node, returns pairs (rows, columns) that join components, and their
+#: distances.
+NearestPairs = Callable[[Numbers], tuple[Numbers, Numbers, Floats]]
+
+
+@dataclass(frozen=True)
+class Completed:
+    """Candidate pairs and weights after edges were added.
+
+    Attributes
+    ----------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+    weights : ndarray of shape (stored candidate entries,)
+    added : int
+        Number of undirected edges added.
+    """
+
+    candidates: csr_array
+    weights: Floats
+    added: int
+
+
+class Completion:
+    """A graph to which edges are added.
+
+    Parameters
+    ----------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+        Distances of the candidate pairs; symmetric, sorted, zeros stored.
+    weights : ndarray of shape (stored candidate entries,)
+    multipliers : ndarray of shape (n_nodes,)
+    theta : float
+    """
+
+    def __init__(
+        self, candidates: csr_array, weights: Floats, multipliers: Floats, theta: float
+    ) -> None:
+        self._candidates = candidates
+        self._weights = weights.copy()
+        self._rows = np.repeat(np.arange(candidates.shape[0]), np.diff(candidates.indptr))
+        columns = candidates.indices
+        ends = 0.5 * (multipliers[self._rows] + multipliers[columns])
+        self._slack: Floats = ends - theta * candidates.data
+        self._weakest = np.full(candidates.shape[0], np.inf)
+        kept = weights > 0.0
+        np.minimum.at(self._weakest, self._rows[kept], weights[kept])
+        self._before = int(kept.sum())
+
+    def raise_degrees(self, least: int) -> None:
+        """Give every node at least so many edges, as far as it has candidates."""
+        lacking = least - np.bincount(
+            self._rows[self._weights > 0.0], minlength=self._candidates.shape[0]
+        )
+        offered = np.flatnonzero((self._weights == 0.0) & (lacking[self._rows] > 0))
+        order = offered[np.lexsort((-self._slack[offered], self._rows[offered]))]
+        rows = self._rows[order]
+        starts = np.flatnonzero(np.diff(rows, prepend=-1))
+        rank = np.arange(rows.size) - np.repeat(starts, np.diff(starts, append=rows.size))
+        self._add(order[rank < lacking[rows]])
+
+    def connect(self, nearest: NearestPairs | None) -> Completed:
+        """Join all components: by candidate pairs while there are any, then by nearest pairs."""
+        self._add(self._bridges())
+        extra: list[tuple[Numbers, Numbers, Floats]] = []
+        joined = self._graph()
+        while True:
+            count, component = connected_components(joined, directed=False)
+            if count == 1:
+                return self._with(extra)
+            if nearest is None:
+                raise InputError(
+                    f"connected=True cannot be met: the candidate pairs leave {count} components; "
+                    "offer more pairs, with a larger candidate_ratio or in X, or leave out "
+                    "connected"
+                )
+            rows, columns, distances = nearest(component)
+            extra.append((rows, columns, distances))
+            links = csr_array((np.ones(rows.size), (rows, columns)), shape=joined.shape)
+            joined = csr_array(joined + links)
+
+    def result(self) -> Completed:
+        """Return the graph with what was added so far."""
+        return self._with([])
+
+    def _graph(self) -> csr_array:
+        parts = (self._weights, self._candidates.indices, self._candidates.indptr)
+        graph = csr_array(parts, shape=self._candidates.shape, copy=True)
+        graph.eliminate_zeros()
+        return graph
+
+    def _bridges(self) -> Numbers:
+        """Return the stored entries that join components at the greatest total slack."""
+        count, component = connected_components(self._graph(), directed=False)
+        first, second = component[self._rows], component[self._candidates.indices]
+        crossing = np.flatnonzero(first < second)
+        keys = first[crossing].astype(np.int64) * count + second[crossing]
+        order = np.lexsort((-self._slack[crossing], keys))
+        best = order[np.flatnonzero(np.diff(keys[order], prepend=-1))]  # of each two components
+        entries = crossing[best]
+        # Costs must be positive, for zeros are no edges; the tree depends on their order only.
+        cost = 1.0 + np.argsort(np.argsort(-self._slack[entries], kind="stable"), kind="stable")
+        between = csr_array((cost, (first[entries], second[entries])), shape=(count, count))
+        tree = minimum_spanning_tree(between).tocoo()
+        chosen: Numbers = entries[np.isin(keys[best], tree.row.astype(np.int64) * count + tree.col)]
+        return chosen
+
+    def _add(self, entries: Numbers) -> None:
+        """Give weight to stored entries, in both directions."""
+        n_nodes = self._candidates.shape[0]
+        rows, columns = self._rows[entries], self._candidates.indices[entries]
+        # Entries are sorted by row and column, so that keys are sorted, too.
+        keys = self._rows * n_nodes + self._candidates.indices
+        mirrored = np.searchsorted(keys, columns.astype(np.int64) * n_nodes + rows)
+        weights = np.minimum(self._weakest[rows], self._weakest[columns])
+        self._weights[entries] = self._weights[mirrored] = weights
+
+    def _with(self, extra: list[tuple[Numbers, Numbers, Floats]]) -> Completed:
+        added = (int((self._weights > 0.0).sum()) - self._before) // 2
+        if not extra:
+            return Completed(self._candidates, self._weights, added)
+        rows, columns, distances = (np.concatenate(part) for part in zip(*extra, strict=True))
+        weights = np.minimum(self._weakest[rows], self._weakest[columns])
+        at = np.concatenate([self._rows, rows, columns])
+        to = np.concatenate([self._candidates.indices, columns, rows]).astype(np.int32)
+        order = np.lexsort((to, at))
+        indptr = np.zeros(self._candidates.shape[0] + 1, dtype=self._candidates.indptr.dtype)
+        np.cumsum(np.bincount(at, minlength=indptr.size - 1), out=indptr[1:])
+        values = np.concatenate([self._candidates.data, distances, distances])[order]
+        candidates = csr_array((values, to[order], indptr), shape=self._candidates.shape)
+        all_weights = np.concatenate([self._weights, weights, weights])[order]
+        return Completed(candidates, all_weights, added + rows.size)
