@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import as_adjacency
 from truegraph.data.interactions.planted_interactions import (
     PlantedInteractions,
@@ -136,6 +137,8 @@ def primal_objective(adjacency: csr_array, distances: csr_array, theta: float) -
     distances : csr_array of shape (n_nodes, n_nodes)
     theta : float
     """
+    adjacency = gate.sparse_matrix("adjacency", adjacency, nonnegative=True)
+    distances = gate.sparse_matrix("distances", distances, shape=adjacency.shape, nonnegative=True)
     degrees = np.asarray(adjacency.sum(axis=1)).ravel()
     linear = theta * adjacency.multiply(distances).sum()
     return float(linear + 0.5 * (adjacency.data**2).sum() - np.log(degrees).sum())
@@ -151,6 +154,8 @@ def dual_bound(multipliers: Floats, distances: csr_array, theta: float) -> float
         Distances of the pairs, both directions stored.
     theta : float
     """
-    pairs = distances.tocoo()
+    multipliers = gate.numbers("multipliers", multipliers, nonnegative=True)
+    shape = (multipliers.size, multipliers.size)
+    pairs = gate.sparse_matrix("distances", distances, shape=shape, nonnegative=True).tocoo()
     slack = 0.5 * (multipliers[pairs.row] + multipliers[pairs.col]) - theta * pairs.data
     return float((1.0 + np.log(multipliers)).sum() - 0.5 * (np.maximum(0.0, slack) ** 2).sum())

@@ -46,7 +46,7 @@ BAD_POINTS = [
     (POINTS[:1], {}, r"X.*1 sample.*\(1, 3\).*minimum of 2"),
     (POINTS[0], {}, r"(?s)X.*2D array.*1D array.*Reshape"),
     (np.zeros((3, 3, 3)), {}, r"X.*dim 3.*<= 2"),
-    ([["a", "b"], ["c", "d"]], {}, r"X.*could not convert string"),
+    ([["a", "b"], ["c", "d"]], {}, r"X has type <U1, not real numbers"),
     (POINTS + 1j, {}, r"X.*[Cc]omplex"),
     (POINTS, {"degree": 20}, "degree=20 .*at most 19 .*ask for degree <= 19"),
     (POINTS[:5], {}, "degree=10 .*at most 4 .*ask for degree <= 4"),
@@ -137,9 +137,9 @@ MASK = csr_array(([True], ([0], [5])), shape=(20, 20))
 
 @pytest.mark.parametrize("name", ["fixed_pairs", "forbidden_pairs"])
 def test_bad_masks(name: str) -> None:
-    with pytest.raises(InputError, match=rf"{name} has shape \(3, 20\).* 20 nodes; give a sparse"):
+    with pytest.raises(InputError, match=rf"{name} has shape \(3, 20\), but 20 rows are expected"):
         learn_graph(POINTS, 5, **{name: csr_array((3, 20))})
-    with pytest.raises(InputError, match=f"{name} .*sparse"):
+    with pytest.raises(InputError, match=f"{name} has type <U4, not real numbers"):
         learn_graph(POINTS, 5, **{name: "mask"})
 
 
@@ -177,12 +177,12 @@ BAD_BIPARTITE = [
     ((changed(POINTS, (2, 0), np.nan), POINTS), {}, "users contains NaN in row 2"),
     ((POINTS, changed(POINTS, (2, 0), np.inf)), {}, "items contains infinity in row 2"),
     ((POINTS, np.empty((0, 3))), {}, r"items is empty \(shape \(0, 3\)\); give at least"),
-    ((POINTS, POINTS[0]), {}, r"items must be a table .*shape \(3,\); reshape"),
-    ((POINTS, [["a", "b", "c"]]), {}, "items .*could not convert string"),
+    ((POINTS, POINTS[0]), {}, r"items has shape \(3,\); give a table"),
+    ((POINTS, [["a", "b", "c"]]), {}, "items has type <U1, not real numbers"),
     ((POINTS, POINTS[:3]), {"degree": 6}, "degree=6 .*at most 5.2"),
     ((DISTANCES, DISTANCES), {"metric": "precomputed"}, "items must be None with metric="),
     ((-DISTANCES[:4], None), {"metric": "precomputed"}, "users contains the negative distance"),
-    ((DISTANCES[0], None), {"metric": "precomputed"}, r"users must be a table .*\(20,\)"),
+    ((DISTANCES[0], None), {"metric": "precomputed"}, r"users has shape \(20,\); give a table"),
     ((csr_array(np.eye(20, 19)), None), {"metric": "precomputed", "degree": 1}, "node 19 has no"),
 ]
 

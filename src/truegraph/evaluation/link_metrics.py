@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.evaluation.calibration import expected_calibration_error
 from truegraph.evaluation.metrics import brier_score, negative_log_likelihood
@@ -122,7 +123,7 @@ def link_metrics(
 def _scores(
     links: ArrayLike, non_links: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    arrays = [np.asarray(values, dtype=np.float64) for values in (links, non_links)]
+    arrays = [gate.as_floats("links", links), gate.as_floats("non_links", non_links)]
     for name, array in zip(("links", "non_links"), arrays, strict=True):
         if array.ndim != 1 or len(array) == 0 or np.isnan(array).any():
             raise InputError(

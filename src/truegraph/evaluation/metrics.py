@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truegraph import gate
 from truegraph.errors import InputError
 
 
@@ -22,7 +23,7 @@ def accuracy(labels: ArrayLike, predicted: ArrayLike) -> float:
     """
     from sklearn.metrics import accuracy_score
 
-    return float(accuracy_score(*_same_length(labels, predicted)))
+    return float(accuracy_score(*_classes(labels, predicted)))
 
 
 def macro_f1(labels: ArrayLike, predicted: ArrayLike) -> float:
@@ -37,7 +38,7 @@ def macro_f1(labels: ArrayLike, predicted: ArrayLike) -> float:
     """
     from sklearn.metrics import f1_score
 
-    scores = f1_score(*_same_length(labels, predicted), average="macro", zero_division=0)
+    scores = f1_score(*_classes(labels, predicted), average="macro", zero_division=0)
     return float(scores)
 
 
@@ -94,7 +95,9 @@ def error_detection_auroc(uncertainty: ArrayLike, correct: ArrayLike) -> float:
     """
     from sklearn.metrics import roc_auc_score
 
-    values, correct = _same_length(uncertainty, correct)
+    values, correct = _same_length(
+        gate.numbers("uncertainty", uncertainty), gate.whole_numbers("correct", correct)
+    )
     wrong = ~correct.astype(bool)
     if wrong.all() or not wrong.any():
         return float("nan")
@@ -105,9 +108,10 @@ def checked_probabilities(
     labels: ArrayLike, probabilities: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.floating]]:
     """Return labels and probabilities as arrays, or raise an InputError if they do not fit."""
-    truth, values = np.asarray(labels), np.asarray(probabilities)
+    truth = gate.whole_numbers("labels", labels)
+    values = gate.real_numbers("probabilities", probabilities)
     if values.dtype.kind != "f":
-        values = values.astype(np.float64)
+        values = gate.as_floats("probabilities", values)
     if values.ndim != 2 or truth.shape != values.shape[:1] or len(truth) == 0:
         raise InputError(
             f"labels has shape {truth.shape} and probabilities {values.shape}; "
@@ -120,7 +124,13 @@ def checked_probabilities(
         )
     if not np.allclose(values.sum(axis=1), 1, atol=1e-3) or values.min() < 0:
         raise InputError("probabilities must not be negative, and each row must sum to 1.")
-    return truth.astype(np.int64), values
+    return truth, values
+
+
+def _classes(labels: ArrayLike, predicted: ArrayLike) -> tuple[NDArray, NDArray]:
+    return _same_length(
+        gate.whole_numbers("labels", labels), gate.whole_numbers("predicted", predicted)
+    )
 
 
 def _same_length(first: ArrayLike, second: ArrayLike) -> tuple[NDArray, NDArray]:

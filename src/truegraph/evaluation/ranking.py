@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,7 @@ def score_rankings(
     0.5
     """
     lists = np.asarray(top_items)
-    held = csr_array(held_out)
+    held = csr_array(gate.table("held_out", held_out))
     _check(lists, held, ks)
     counts = np.diff(held.indptr)
     users = np.flatnonzero(counts)

@@ -11,6 +11,7 @@ from truegraph.evaluation.calibration import expected_calibration_error
 from truegraph.evaluation.metrics import (
     accuracy,
     brier_score,
+    checked_probabilities,
     error_detection_auroc,
     macro_f1,
     negative_log_likelihood,
@@ -78,6 +79,7 @@ def score_trial(
     metrics : dict of str to float
         The keys of `METRICS`.
     """
+    labels, probabilities = checked_probabilities(labels, probabilities)
     predicted = probabilities.argmax(axis=1)
     return {
         "accuracy": accuracy(labels, predicted),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from truegraph import gate
 from truegraph.errors import InputError
 
 
@@ -39,7 +40,7 @@ def mean_std(values: ArrayLike) -> Summary:
     values : array-like of float, shape (n_trials,)
         One figure per trial.
     """
-    array = np.asarray(values, dtype=np.float64)
+    array = gate.as_floats("values", values)
     if array.ndim != 1 or len(array) == 0:
         raise InputError(f"values has shape {array.shape}; give one figure for each trial.")
     std = float(array.std())
@@ -85,7 +86,7 @@ def paired_wilcoxon(first: ArrayLike, second: ArrayLike) -> PairedTest:
     """
     from scipy.stats import wilcoxon
 
-    one, two = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    one, two = gate.as_floats("first", first), gate.as_floats("second", second)
     if one.ndim != 1 or one.shape != two.shape or len(one) == 0:
         raise InputError(
             f"first has shape {one.shape} and second {two.shape}; both need the same trials."

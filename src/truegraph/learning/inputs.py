@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
+from truegraph import gate
 from truegraph.errors import InputError
+from truegraph.gate import check_finite
 
 METRICS = ("sqeuclidean", "cosine", "precomputed")
 ENGINES = ("auto", "exact", "hnsw", "ivf")
@@ -193,40 +195,6 @@ def check_degree(degree: float | None, available: float, what: str) -> None:
         )
 
 
-def check_finite(name: str, values: Any) -> None:
-    """Raise when an array or sparse matrix holds NaN or infinity, naming the first bad row."""
-    is_sparse = bool(issparse(values))
-    data = values.data if is_sparse else values
-    # A finite sum proves that all is finite, without a mask as large as the data.
-    with np.errstate(over="ignore", invalid="ignore"):
-        if data.dtype.kind not in "fc" or np.isfinite(np.sum(data)):
-            return
-    bad = ~np.isfinite(data)
-    if not bad.any():
-        return
-    entry = int(np.flatnonzero(bad.ravel())[0])
-    if is_sparse:
-        row = int(np.searchsorted(values.indptr, entry, side="right")) - 1
-        column = int(values.indices[entry])
-    else:
-        row, column = divmod(entry, values.shape[1])
-    kind = "NaN" if np.isnan(data.ravel()[entry]) else "infinity"
-    raise InputError(
-        f"{name} contains {kind} in row {row}, column {column}; "
-        "remove or replace the values that are not finite"
-    )
-
-
-def check_table(name: str, table: Any) -> Any:
-    """Return a table of numbers as CSR or as a dense float64 array."""
-    if issparse(table):
-        return csr_array(cast(Any, table), dtype=np.float64)
-    try:
-        return np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} is not a table of numbers ({error}); convert it") from error
-
-
 def check_points(name: str, points: Any) -> None:
     """Raise unless points is a finite table (n, d) with at least one column."""
     if points.ndim != 2:
@@ -323,12 +291,11 @@ def check_rectangular(matrix: Any, name: str) -> csr_array:
 
 def _stored(matrix: Any, name: str) -> csr_array:
     """Return the stored entries as sorted CSR of float64, after checking their values."""
-    is_sparse = bool(issparse(matrix))
-    if is_sparse:
-        stored = csr_array(matrix, dtype=np.float64, copy=True)
+    if issparse(matrix):
+        stored = gate.sparse_matrix(name, matrix, finite=False).copy()
         stored.sum_duplicates()
     else:
-        dense = np.asarray(matrix, dtype=np.float64)
+        dense = gate.table(name, matrix, finite=False)
         rows, columns = dense.shape
         stored = csr_array(
             (

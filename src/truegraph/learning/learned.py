@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.data.graphs import adjacency as graphs
 from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json
 from truegraph.data.storage import read_npz, write_npz
@@ -109,6 +110,15 @@ class LearnedGraph:
     n_users: int | None = None
     names: tuple[Hashable, ...] | None = None
 
+    def __post_init__(self) -> None:
+        # Compiled loops trust these arrays, wherever they come from.
+        nodes = gate.whole_number("nodes of adjacency", self.adjacency.shape[0], at_least=1)
+        for name in ("adjacency", "candidates"):
+            gate.sparse_matrix(name, getattr(self, name), shape=(nodes, nodes), nonnegative=True)
+        gate.numbers("multipliers", self.multipliers, length=nodes, nonnegative=True)
+        if self.n_users is not None:
+            gate.whole_number("n_users", self.n_users, at_least=1, at_most=nodes - 1)
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes."""
@@ -188,18 +198,13 @@ class LearnedGraph:
         -------
         ndarray of shape (n_pairs,)
         """
-        rows, columns = _checked_pairs(pairs, self.n_nodes).T
+        rows, columns = gate.pairs("pairs", pairs, self.n_nodes).T
         if distances is None:
             z = _candidate_distances(self.candidates, rows, columns)
         elif hasattr(distances, "pair_values"):
             z = distances.pair_values(rows, columns)
         else:
-            z = np.asarray(distances, dtype=np.float64)
-            if z.shape != rows.shape:
-                raise InputError(
-                    f"distances has shape {z.shape}, but there are {rows.size} pairs; give one "
-                    "distance per pair"
-                )
+            z = gate.numbers("distances", distances, length=rows.size)
         multipliers = 0.5 * (self.multipliers[rows] + self.multipliers[columns])
         found: NDArray[np.float64] = multipliers - self.certificate.theta * z
         return self.certificate.scale * found
@@ -297,19 +302,6 @@ class LearnedGraph:
             raise InputError(
                 f"{path} is a damaged learned graph, or of another version: {error}; save it again"
             ) from error
-
-
-def _checked_pairs(pairs: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
-    given = np.asarray(pairs)
-    if given.ndim != 2 or given.shape[1] != 2 or (given.size and given.dtype.kind not in "iu"):
-        raise InputError(
-            f"pairs has shape {given.shape} and type {given.dtype}; give node numbers of shape "
-            "(n_pairs, 2)"
-        )
-    if given.size and not (given.min() >= 0 and given.max() < n_nodes):
-        outside = given.min() if given.min() < 0 else given.max()
-        raise InputError(f"pairs holds the node {outside}; there are only 0 to {n_nodes - 1}")
-    return given.astype(np.int64)
 
 
 def _candidate_distances(

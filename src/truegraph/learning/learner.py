@@ -23,6 +23,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from truegraph import gate
 from truegraph.data.columns.vectorising import is_table, vectorised
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import ConvergenceWarning, InputError, warn
@@ -205,7 +206,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         points = self._validated(X, reset=False)
-        inputs.check_finite("X", points)
+        gate.check_finite("X", points)
         if not _equal(points, self._points):
             raise InputError(
                 f"X is not the data of fit; a graph of other nodes (shape {points.shape}) must be "
@@ -283,10 +284,13 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     def _validated(self, X: Any, reset: bool, at_least: int = 2) -> Any:
         if self.metric != "precomputed" and is_table(X):
             return self._vectorised(X, reset)
+        given = gate.sparse_matrix("X", X, finite=False) if issparse(X) else X
+        if not issparse(X):
+            gate.real_numbers("X", X)
         try:
             return validate_data(
                 self,
-                X,
+                given,
                 reset=reset,
                 accept_sparse="csr",
                 dtype=[np.float64, np.float32],
@@ -353,12 +357,15 @@ class GraphLearner(TransformerMixin, BaseEstimator):
                     "items must be None with metric='precomputed': users already holds the "
                     "distances between users and items"
                 )
-            table = inputs.check_table("users", users)
+            table = gate.table("users", users, finite=False)
             self._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
             return self.graph_
         if items is None:
             raise InputError("items is None; give a table of shape (n_items, n_features)")
-        tables = [inputs.check_table("users", users), inputs.check_table("items", items)]
+        tables = [
+            gate.table("users", users, finite=False),
+            gate.table("items", items, finite=False),
+        ]
         self._learn(settings, _distance(_stacked(*tables), self.metric), tables[0].shape[0])
         return self.graph_
 
@@ -532,8 +539,11 @@ def _row_names(X: Any) -> list[Hashable] | None:
 def _equal(first: Any, second: Any) -> bool:
     if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
         return np.array_equal(first, second)
-    both_sparse = issparse(first) and issparse(second)
-    return both_sparse and csr_array(first != second).nnz == 0
+    if not (issparse(first) and issparse(second)):
+        return False
+    one: Any = first
+    other: Any = second
+    return bool(one.shape == other.shape and (one != other).nnz == 0)
 
 
 def _size(data: Distance | csr_array) -> int:

@@ -9,7 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
+from truegraph.errors import InputError
+
 _BLOCK_BYTES = 2**25
+_LONGEST_LIST = 1000  # that may be asked for although there are fewer items
 
 ScoreUsers = Callable[[NDArray[np.int64]], NDArray[np.float32]]
 
@@ -45,6 +49,11 @@ def rank_items(
         -inf where there are no more candidates.
     """
     n_items = int(masked.shape[1])
+    if masked.shape[0] != len(users):
+        raise InputError(
+            f"masked has {masked.shape[0]} rows for {len(users)} users; give one each."
+        )
+    depth = gate.whole_number("k", depth, at_least=1, at_most=max(n_items, _LONGEST_LIST))
     items = np.full((len(users), depth), -1, dtype=np.int64)
     scores = np.full((len(users), depth), -np.inf, dtype=np.float32)
     candidates = np.ones(n_items, dtype=np.bool_) if allowed is None else allowed
@@ -53,6 +62,8 @@ def rank_items(
     for first in range(0, len(users), step):
         part = slice(first, first + step)
         found = np.asarray(score_users(users[part]), dtype=np.float32)
+        if found.shape[1] != n_items:
+            raise InputError(f"the model scores {found.shape[1]} items, but there are {n_items}.")
         _best(found, candidates, starts[first:], masked.indices, items[part], scores[part])
     return items, scores
 

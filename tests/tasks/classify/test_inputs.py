@@ -62,5 +62,5 @@ def test_a_single_node_has_no_neighbours() -> None:
 
 @pytest.mark.parametrize("features", [np.zeros((3, 0)), np.zeros(3), np.zeros((2, 3))])
 def test_bad_shapes_are_named(features: np.ndarray) -> None:
-    with pytest.raises(InputError, match="one row of at least one feature"):
+    with pytest.raises(InputError, match="features has shape"):
         complete_inputs(features, np.zeros((3, 3)), 3)

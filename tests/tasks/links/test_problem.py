@@ -86,7 +86,7 @@ def test_bad_input_is_named():
 
 @pytest.mark.parametrize("bad", [[1, 2], [[0.5, 1.5]], [["a", "b"]], [[0, 1, 2]]])
 def test_pairs_are_two_node_numbers_each(bad):
-    with pytest.raises(InputError, match="two per pair"):
+    with pytest.raises(InputError, match=r"two node numbers per pair|whole node numbers"):
         check_pairs(bad, 5, "pairs")
 
 

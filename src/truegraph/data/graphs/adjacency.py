@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.data.nodes.containers import Features
 from truegraph.errors import InputError
 from truegraph.extras import import_extra
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from torch_geometric.data import Data
 
 NodeNames = Sequence[Hashable] | NDArray[Any]
+
+_MOST_NODES = 2**31 - 1  # the product of two node numbers must fit into 64 bits
 
 
 def as_adjacency(
@@ -105,17 +108,25 @@ def adjacency_from_edges(
     -------
     adjacency : csr_array of float64, shape (n_nodes, n_nodes)
     """
-    low = np.minimum(sources, targets).astype(np.int64)
-    high = np.maximum(sources, targets).astype(np.int64)
-    if len(low) and not 0 <= low.min() <= high.max() < n_nodes:
-        outside = low.min() if low.min() < 0 else high.max()
-        raise InputError(f"an edge names node {outside}, outside 0 to {n_nodes - 1}.")
+    n_nodes = gate.whole_number("n_nodes", n_nodes, at_most=_MOST_NODES)
+    first, second = (
+        gate.indices(name, ends, n_nodes)
+        for name, ends in (("sources", sources), ("targets", targets))
+    )
+    if first.size != second.size:
+        raise InputError(f"sources has {first.size} nodes and targets {second.size}; give edges.")
+    low, high = np.minimum(first, second), np.maximum(first, second)
     real = low != high
     keys, position = np.unique(low[real] * n_nodes + high[real], return_inverse=True)
     values = np.ones(len(keys))
     if weights is not None:
         values[:] = 0.0
-        np.maximum.at(values, position, _checked_weights(weights)[real])
+        checked = _checked_weights(weights)
+        if checked.shape != low.shape:
+            raise InputError(
+                f"weights has shape {checked.shape} for {low.size} edges; give one per edge."
+            )
+        np.maximum.at(values, position, checked[real])
     low, high = np.divmod(keys, max(n_nodes, 1))
     upper = sparse.coo_array((values, (low, high)), shape=(n_nodes, n_nodes))
     return _canonical(sparse.csr_array(upper + upper.T))
@@ -128,7 +139,7 @@ def _canonical(adjacency: sparse.csr_array) -> sparse.csr_array:
 
 
 def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
-    values = np.asarray(weights, dtype=np.float64)
+    values = gate.as_floats("edge weights", weights)
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         raise InputError(
@@ -141,10 +152,7 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
 def _from_matrix(graph: Any) -> sparse.csr_array:
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
         raise InputError(f"graph has shape {graph.shape}; an adjacency matrix is square.")
-    try:
-        directed = sparse.csr_array(graph, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"graph has type {graph.dtype}; its entries must be numbers.") from error
+    directed = sparse.csr_array(gate.table("graph", graph, finite=False))
     _checked_weights(directed.data)
     adjacency = sparse.csr_array(directed.maximum(directed.T))
     # A copy, so that the caller's matrix keeps its diagonal.
@@ -230,6 +238,7 @@ def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None
     node_names : sequence, optional
         Names of the nodes; by default their numbers.
     """
+    adjacency = gate.sparse_matrix("adjacency", adjacency)
     graph = import_extra("networkx").Graph()
     names = _names(adjacency, node_names)
     graph.add_nodes_from(names)
@@ -280,17 +289,20 @@ def to_pyg(
     """
     data_class = import_extra("torch_geometric.data").Data
     torch = import_module("torch")
-    entries = sparse.coo_array(adjacency)
+    entries = sparse.coo_array(gate.sparse_matrix("adjacency", adjacency))
+    nodes = int(adjacency.shape[0])
     data = data_class(
         edge_index=torch.tensor(np.stack([entries.row, entries.col]), dtype=torch.int64),
         edge_weight=torch.tensor(entries.data, dtype=torch.float32),
         num_nodes=adjacency.shape[0],
     )
     if features is not None:
-        dense = features.toarray() if sparse.issparse(features) else features
+        rows = gate.table("features", features, shape=(nodes, None))
+        dense = rows.toarray() if isinstance(rows, sparse.csr_array) else rows
         data.x = torch.tensor(dense, dtype=torch.float32)
+        gate.check_finite("features as float32", data.x.numpy())
     if labels is not None:
-        data.y = torch.tensor(labels, dtype=torch.int64)
+        data.y = torch.tensor(gate.whole_numbers("labels", labels, length=nodes))
     return data
 
 
@@ -306,6 +318,7 @@ def to_pandas(adjacency: sparse.csr_array, node_names: NodeNames | None = None) 
     """
     import pandas as pd
 
+    adjacency = gate.sparse_matrix("adjacency", adjacency)
     rows, columns, weights = _upper(adjacency)
     names = np.asarray(_names(adjacency, node_names))
     return pd.DataFrame({"source": names[rows], "target": names[columns], "weight": weights})

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.data.storage import PathLike
 from truegraph.data.tables import CsvTable, Table, is_number, open_table, table_error
@@ -228,7 +229,13 @@ def merge_edges(
     ):
         if value not in allowed:
             raise InputError(f"{name}={value!r} is not known; use {' or '.join(allowed)}.")
-    values = np.ones(len(sources)) if weights is None else weights
+    sources = gate.indices("sources", sources, n_nodes)
+    targets = gate.indices("targets", targets, n_nodes)
+    if len(sources) != len(targets):
+        raise InputError(f"sources has {len(sources)} nodes and targets {len(targets)}.")
+    values = np.ones(len(sources))
+    if weights is not None:
+        values = gate.numbers("weights", weights, length=len(sources), nonnegative=True)
     real = (sources != targets) & (values != 0)
     low, high = np.minimum(sources, targets)[real], np.maximum(sources, targets)[real]
     keys, position = np.unique(low * n_nodes + high, return_inverse=True)

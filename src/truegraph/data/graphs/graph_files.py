@@ -17,6 +17,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import NodeNames, to_pandas
 from truegraph.data.storage import atomic_write
 from truegraph.errors import InputError
@@ -55,6 +56,7 @@ def write_graph(
         If the ending of the path is another one, or the names do not suit the format.
     """
     check_format(path, node_names)
+    adjacency = gate.sparse_matrix("adjacency", adjacency)
     if node_names is not None and len(node_names) != adjacency.shape[0]:
         raise InputError(
             f"node_names has {len(node_names)} names, but the graph has {adjacency.shape[0]} "

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.data.identifiers import number_ids, unknown_id
 from truegraph.errors import InputError
 
@@ -57,6 +58,14 @@ class Interactions:
     licence: str = ""
     source: str = "files"
     notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, size in (("users", self.n_users), ("items", self.n_items)):
+            gate.indices(name, getattr(self, name), size, what=name[:-1])
+        for name in ("items", "ratings", "times"):
+            values = getattr(self, name)
+            if values is not None:
+                gate.numbers(name, values, length=len(self.users))
 
     @classmethod
     def from_arrays(
@@ -114,15 +123,9 @@ class Interactions:
             Ids of the rows and of the columns; by default their numbers.
         name : str, default="interactions"
         """
-        try:
-            rows = sparse.csr_array(matrix, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise InputError(f"matrix cannot be used as users x items: {error}.") from error
-        rows = rows.copy()
+        rows = sparse.csr_array(gate.table("matrix", matrix)).copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
-        if not np.isfinite(rows.data).all():
-            raise InputError("matrix has entries that are not finite. Remove them.")
         n_users, n_items = rows.shape
         users = np.repeat(np.arange(n_users), np.diff(rows.indptr))
         ratings = None if np.all(rows.data == 1.0) else rows.data
@@ -336,15 +339,7 @@ def pair_matrix(users: IndexArray, items: IndexArray, shape: tuple[int, int]) ->
 
 
 def _column(values: ArrayLike | None, name: str) -> NDArray[np.float64] | None:
-    if values is None:
-        return None
-    try:
-        numbers = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} cannot be read as numbers: {error}.") from error
-    if numbers.ndim != 1 or not np.isfinite(numbers).all():
-        raise InputError(f"{name} must be one finite number per interaction.")
-    return numbers
+    return None if values is None else gate.numbers(name, values)
 
 
 def _given_ids(ids: Sequence[Hashable] | None, count: int, name: str) -> Ids:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -86,6 +87,17 @@ class NodeDataset:
     plan: ColumnPlan | None = None
 
     def __post_init__(self) -> None:
+        gate.whole_numbers("labels", self.labels)
+        if self.graph is not None:
+            gate.sparse_matrix("graph", self.graph, nonnegative=True)
+        if self.features is not None:
+            gate.table("features", self.features)
+        if self.component_nodes is not None:
+            gate.indices("component_nodes", self.component_nodes, self.n_nodes)
+        if self.public_split is not None:
+            for part in ("train", "validation", "test"):
+                nodes = getattr(self.public_split, part)
+                gate.indices(f"{part} nodes of public_split", nodes, self.n_nodes)
         for part in ("features", "graph", "node_names"):
             value = getattr(self, part)
             if value is not None and value.shape[0] != self.n_nodes:
@@ -128,6 +140,7 @@ class NodeDataset:
         nodes : ndarray of int64, shape (n_kept,)
             Distinct node numbers. Nodes of the public split that are not kept leave it.
         """
+        nodes = gate.indices("nodes", nodes, self.n_nodes)
         position = np.full(self.n_nodes, -1, dtype=np.int64)
         position[nodes] = np.arange(len(nodes))
         split = self.public_split

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from truegraph import gate
 from truegraph.data.nodes.containers import UNLABELLED, IndexArray, NodeDataset, NodeSplit
 from truegraph.errors import DataError, InputError
 
@@ -49,7 +50,7 @@ def random_split(
     >>> len(split.train), len(split.validation), len(split.test)
     (2, 1, 1)
     """
-    labels = np.asarray(labels)
+    labels = gate.whole_numbers("labels", labels)
     _check_sizes(per_class=per_class, test_size=test_size, validation_size=validation_size)
     rng = np.random.default_rng(random_state)
     classes = np.unique(labels[labels != UNLABELLED])

@@ -20,12 +20,14 @@ from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array, hstack
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import as_adjacency
 from truegraph.errors import InputError
 from truegraph.learning.inputs import check_points, check_two_nodes
 from truegraph.learning.search.points import (
     Points,
     check_squares,
+    checked_ends,
     checked_points,
     squared_distances,
     unit_rows,
@@ -84,8 +86,8 @@ class Distance(ABC):
     def values_from(self, node: int, others: NDArray[Any]) -> Floats:
         """Return the exact distances from one node to others, shape (others,)."""
         # Thousands of such calls in a row are common: do not wake threads for a short row.
-        with thread_limit(1 if others.size < _SHORT_ROW else None):
-            return self.pair_values(np.full(others.size, node), others)
+        with thread_limit(1 if np.size(others) < _SHORT_ROW else None):
+            return self.pair_values(np.full(np.size(others), node), others)
 
     def largest(self) -> float:
         """Return the largest distance between two different nodes.
@@ -124,7 +126,8 @@ class _PermutedDistance(Distance):
     """Any distance with node order[i] as node i."""
 
     def __init__(self, distance: Distance, order: NDArray[Any]) -> None:
-        self._distance, self._order = distance, order
+        self._distance = distance
+        self._order = gate.indices("order", order, distance.n_nodes)
 
     @property
     def n_nodes(self) -> int:
@@ -179,7 +182,7 @@ class EmbeddingDistance(Distance):
     def permuted(self, order: NDArray[Any]) -> EmbeddingDistance:
         """Return the same distance with node order[i] as node i."""
         made = copy(self)
-        made._points = self._points[order]
+        made._points = self._points[gate.indices("order", order, self.n_nodes)]
         return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
@@ -218,7 +221,7 @@ class CosineDistance(Distance):
     def permuted(self, order: NDArray[Any]) -> CosineDistance:
         """Return the same distance with node order[i] as node i."""
         made = copy(self)
-        made._directions = self._directions[order]
+        made._directions = self._directions[gate.indices("order", order, self.n_nodes)]
         return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
@@ -245,7 +248,8 @@ class LabelDisagreement(Distance):
 
     def __init__(self, labels: ArrayLike, graph: Any) -> None:
         adjacency = as_adjacency(graph)
-        probabilities = _class_probabilities(np.asarray(labels), adjacency.shape[0])
+        numbers = gate.real_numbers("labels", labels)
+        probabilities = _class_probabilities(numbers, adjacency.shape[0])
         adjacency.data[:] = 1.0
         neighbourhood = csr_array(adjacency + eye_array(adjacency.shape[0]))
         sizes = np.diff(neighbourhood.indptr)
@@ -255,7 +259,7 @@ class LabelDisagreement(Distance):
     def from_shares(cls, shares: ArrayLike) -> LabelDisagreement:
         """Build it from the neighbourhood averages p (n_nodes, n_classes) themselves."""
         made = cls.__new__(cls)
-        made.shares = _checked_probabilities("shares", np.asarray(shares))
+        made.shares = _checked_probabilities("shares", shares)
         return made
 
     @property
@@ -277,13 +281,14 @@ class LabelDisagreement(Distance):
     def permuted(self, order: NDArray[Any]) -> LabelDisagreement:
         """Return the same distance with node order[i] as node i."""
         made = copy(self)
-        made.shares = self.shares[order]
+        made.shares = self.shares[gate.indices("order", order, self.n_nodes)]
         return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return 1 - p_i . p_j."""
-        out = np.empty(len(rows))
-        _pairs_product(self.shares, np.asarray(rows), np.asarray(columns), out)
+        first, second = checked_ends(rows, columns, self.n_nodes)
+        out = np.empty(len(first))
+        _pairs_product(self.shares, first, second, out)
         return np.maximum(0.0, 1.0 - out)
 
 
@@ -360,9 +365,9 @@ def _class_probabilities(labels: NDArray[Any], nodes: int) -> Floats:
     return np.eye(classes.size)[numbers]
 
 
-def _checked_probabilities(name: str, values: NDArray[Any]) -> Floats:
+def _checked_probabilities(name: str, values: ArrayLike) -> Floats:
     """Return class probabilities (n_nodes, n_classes) as float64 after checking their rows."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
+    values = np.ascontiguousarray(gate.as_floats(name, values))
     check_points(name, values)
     sums, lowest = values.sum(axis=1), values.min(axis=1)
     bad = (lowest < 0.0) | (np.abs(sums - 1.0) > _SUM_ACCURACY)

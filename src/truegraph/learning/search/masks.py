@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 
 Mask = csr_array | None
@@ -32,18 +33,7 @@ def _mask(name: str, mask: Any, n_nodes: int) -> csr_array | None:
     """Return a mask of pairs as a symmetric boolean CSR without diagonal."""
     if mask is None:
         return None
-    try:
-        matrix = csr_array(mask)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} has type {type(mask).__name__}, which is no mask of pairs; "
-            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
-        ) from error
-    if matrix.shape != (n_nodes, n_nodes):
-        raise InputError(
-            f"{name} has shape {matrix.shape}, but there are {n_nodes} nodes; "
-            f"give a sparse matrix of shape ({n_nodes}, {n_nodes})"
-        )
+    matrix = csr_array(gate.table(name, mask, shape=(n_nodes, n_nodes)))
     pattern = matrix.astype(np.bool_)
     pattern.eliminate_zeros()
     pairs = csr_array(pattern.maximum(csr_array(pattern.T))).tocoo()

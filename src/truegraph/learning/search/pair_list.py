@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.errors import InputError
+
 Floats = NDArray[np.float64]
 
 
@@ -42,6 +44,14 @@ class PairList:
         # The transpose of the entries' numbers tells where the other direction is stored.
         numbers = np.arange(matrix.nnz)
         mirror = csr_array((numbers, matrix.indices, matrix.indptr), shape=matrix.shape).T.tocsr()
+        if 2 * entry.size != matrix.nnz or not (
+            np.array_equal(mirror.indptr, matrix.indptr)
+            and np.array_equal(mirror.indices, matrix.indices)
+        ):
+            raise InputError(
+                "candidates must store every pair in both directions, in ascending order and "
+                "without a diagonal. Learn the graph again."
+            )
         pair = np.empty(matrix.nnz, dtype=np.int64)
         pair[entry] = np.arange(entry.size)
         pair[mirror.data[entry]] = np.arange(entry.size)

@@ -9,6 +9,7 @@ from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, hstack, issparse
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.learning.inputs import check_points
 
@@ -52,13 +53,13 @@ def _pairs_sparse(indptr: Any, indices: Any, data: Any, rows: Any, columns: Any,
 def checked_points(points: ArrayLike | csr_array) -> Points:
     """Return checked points as CSR with sorted rows or a contiguous array, of float64."""
     if issparse(points):
-        matrix = csr_array(points).astype(np.float64, copy=False)
+        matrix = gate.sparse_matrix("points", points, finite=False)
         check_points("points", matrix)
         if not matrix.has_canonical_format:
             matrix = matrix.copy()  # it may share its arrays with the caller's
             matrix.sum_duplicates()
         return matrix
-    dense = np.ascontiguousarray(points, dtype=np.float64)
+    dense = np.ascontiguousarray(gate.as_floats("points", points))
     check_points("points", dense)
     return dense
 
@@ -76,13 +77,23 @@ def check_squares(points: Points) -> None:
 
 def squared_distances(points: Points, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
     """Return |x_i - x_j|^2 of the pairs (rows[e], columns[e]), shape (pairs,)."""
-    rows, columns = np.asarray(rows), np.asarray(columns)
+    rows, columns = checked_ends(rows, columns, points.shape[0])
     out = np.empty(rows.size)
     if isinstance(points, csr_array):
         _pairs_sparse(points.indptr, points.indices, points.data, rows, columns, out)
     else:
         _pairs_dense(points, rows, columns, out)
     return out
+
+
+def checked_ends(
+    rows: Any, columns: Any, n_nodes: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the ends of pairs as node numbers, as many rows as columns."""
+    first, second = gate.indices("rows", rows, n_nodes), gate.indices("columns", columns, n_nodes)
+    if first.size != second.size:
+        raise InputError(f"rows has {first.size} nodes and columns {second.size}; give pairs.")
+    return first, second
 
 
 def unit_rows(points: Points) -> Points:

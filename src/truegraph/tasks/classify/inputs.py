@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, eye_array, issparse, vstack
+from scipy.sparse import csr_array, eye_array, vstack
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.errors import InputError
 from truegraph.learning.search.candidates import choose_engine
@@ -102,21 +103,11 @@ def complete_inputs(features: Any, graph: Any, n_nodes: int) -> NodeInputs:
 
 def check_features(features: Any, n_nodes: int, name: str = "features") -> csr_array:
     """Return features as a CSR matrix (N, F) of float64 after checking them."""
-    try:
-        table: Any = features if issparse(features) else np.asarray(features, dtype=np.float64)
-        rows: Any = csr_array(table, dtype=np.float64) if table.ndim == 2 else None
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must be a table of numbers (N, F): {error}") from error
-    if rows is None or rows.shape[0] != n_nodes or rows.shape[1] == 0:
+    rows = gate.table(name, features)
+    if rows.shape[0] != n_nodes or rows.shape[1] == 0:
         raise InputError(
-            f"{name} has shape {table.shape}, but there are {n_nodes} nodes. Give one row of at "
+            f"{name} has shape {rows.shape}, but there are {n_nodes} nodes. Give one row of at "
             "least one feature per node."
-        )
-    bad = ~np.isfinite(rows.data)
-    if bad.any():
-        row = int(np.searchsorted(rows.indptr, bad.argmax(), side="right") - 1)
-        raise InputError(
-            f"{name} holds NaN or infinite values, first in row {row}. Fill or drop them first."
         )
     return csr_array(rows)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph import gate
 from truegraph.data.nodes.containers import UNLABELLED, NodeSplit
 from truegraph.errors import InputError
 
@@ -129,14 +130,4 @@ def _checked_validation(validation: Any, labels: NDArray[np.int64]) -> NDArray[n
 
 def check_nodes(nodes: Iterable[int], n_nodes: int, name: str) -> NDArray[np.int64]:
     """Return node numbers as an array after checking their range."""
-    chosen = np.atleast_1d(np.asarray(nodes))
-    if chosen.size == 0:
-        return _NO_NODES
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} has shape {chosen.shape} and type {chosen.dtype}. Give a list of node numbers."
-        )
-    if chosen.min() < 0 or chosen.max() >= n_nodes:
-        outside = chosen.min() if chosen.min() < 0 else chosen.max()
-        raise InputError(f"{name} names node {outside}. Nodes are numbered 0 to {n_nodes - 1}.")
-    return chosen.astype(np.int64)
+    return gate.indices(name, np.atleast_1d(np.asarray(nodes)), n_nodes)

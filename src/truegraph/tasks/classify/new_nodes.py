@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, vstack
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.errors import InputError
 from truegraph.nn.graph_operators import normalise_features
@@ -55,14 +56,12 @@ def extend_inputs(inputs: NodeInputs, features: Any, edges: Any) -> NodeInputs:
 
 def _checked_edges(edges: Any, fitted: int) -> NDArray[np.float64]:
     """Return edges as numbers, shape (E, 2) or (E, 3)."""
-    try:
-        table = np.asarray(edges, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"edges must be pairs of node numbers: {error}") from error
+    table = gate.as_floats("edges", edges)
     if table.size == 0:
         return np.empty((0, 2))
     if table.ndim != 2 or table.shape[1] not in (2, 3):
         raise InputError(f"edges has shape {table.shape}. Give one pair (i, j) per row.")
+    gate.check_finite("edges", table)
     ends = table[:, :2]
     if (ends != np.floor(ends)).any() or (ends < 0).any():
         raise InputError("edges holds something else than node numbers 0, 1, 2, ... in a pair.")
@@ -93,7 +92,13 @@ def _new_features(
         raise InputError("X is given, but the classifier was fitted without features. Use X=None.")
     if edges is None or not len(edges):
         raise InputError("edges is empty. Without features, new nodes are known by edges alone.")
-    return csr_array((int(edges[:, :2].max()) + 1 - fitted, width), dtype=np.float64)
+    count = int(edges[:, :2].max()) + 1 - fitted
+    if count > edges.shape[0] * 2:
+        raise InputError(
+            f"edges names node {fitted + count - 1}, but has too few edges for that many new nodes "
+            f"without features. Number them {fitted}, {fitted + 1}, ..."
+        )
+    return csr_array((count, width), dtype=np.float64)
 
 
 def _extended_graph(graph: csr_array, edges: NDArray[np.float64] | None, count: int) -> csr_array:

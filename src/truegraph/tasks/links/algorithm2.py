@@ -16,10 +16,10 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.learner import learn_graph
@@ -123,11 +123,7 @@ def _embedding(
     """Do step 1: return the points (N, d) whose distances count."""
     if choices.embedding is None:
         return base_embedding(model, problem, seed, run)
-    given = np.asarray(choices.embedding)
-    if given.ndim != 2 or given.shape[0] != problem.n_nodes:
-        raise InputError(
-            f"embedding has shape {given.shape}. Give one row per node ({problem.n_nodes})."
-        )
+    given: NDArray[Any] = gate.table("embedding", choices.embedding, shape=(problem.n_nodes, None))
     return given
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
 from sklearn.utils import check_random_state
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.data.graphs.link_splits import Pairs, split_links
 from truegraph.errors import InputError
@@ -163,25 +164,13 @@ def _validation(validation: Any, known: csr_array) -> tuple[Pairs, Pairs]:
 
 def check_pairs(pairs: Any, n_nodes: int, name: str) -> Pairs:
     """Return pairs of different nodes as an array (n, 2) of int64."""
-    array = np.asarray(pairs)
-    if array.size == 0:
-        array = array.reshape(0, 2).astype(np.int64)
-    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise InputError(
-            f"{name} has shape {array.shape} and type {array.dtype}. Give node numbers, two per "
-            "pair: shape (n, 2)."
-        )
-    outside = (array < 0) | (array >= n_nodes)
-    if outside.any():
-        raise InputError(
-            f"{name} names node {array[outside][0]}, outside 0 to {n_nodes - 1}. Check the pairs."
-        )
+    array = gate.pairs(name, pairs, n_nodes)
     same = array[:, 0] == array[:, 1]
     if same.any():
         raise InputError(
             f"{name} pairs node {array[same][0, 0]} with itself. Give two different nodes."
         )
-    return array.astype(np.int64)
+    return array
 
 
 def pairs_to_mask(pairs: Pairs, n_nodes: int) -> csr_array:

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from truegraph import gate
 from truegraph.data.interactions.interaction_splits import split_randomly
 from truegraph.data.interactions.interactions import Interactions, as_interactions, pair_matrix
 from truegraph.data.storage import PathLike
@@ -150,14 +151,11 @@ class FittedRecommender(BaseEstimator):
         k: int,
         allowed: NDArray[np.bool_] | None,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        if not isinstance(k, int | np.integer) or k < 1:
-            raise InputError(f"k={k!r} must be a whole number of at least 1.")
-
         def scores_of(rows: NDArray[np.int64]) -> NDArray[np.float32]:
             found = self._scorer.scores(users[rows])
             return np.where(is_new[rows][:, None], self._popularity, found)
 
-        return rank_items(scores_of, np.arange(len(users)), seen, int(k), allowed)
+        return rank_items(scores_of, np.arange(len(users)), seen, k, allowed)
 
     def _allowed(
         self, exclude: Iterable[Hashable], only: Iterable[Hashable] | None
@@ -270,6 +268,7 @@ class FittedRecommender(BaseEstimator):
         depth : int, default=100
         """
         check_is_fitted(self, "interactions_")
+        masked = gate.sparse_matrix("masked", masked, shape=self._train_pairs.shape)
         is_new = np.diff(self._train_pairs.indptr) == 0
         return self._ranked(np.arange(len(is_new)), is_new, masked, depth, None)[0]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.learner import learn_graph
@@ -95,9 +95,7 @@ def embed_nodes(problem: Problem, options: GraphOptions, run: Run) -> list[NDArr
     """Return each trial's embedding, shape (N, d); equal seeds share one."""
     nodes = problem.inputs.n_nodes
     if not isinstance(options.embedding, str):
-        given = np.asarray(options.embedding)
-        if given.ndim != 2 or given.shape[0] != nodes:
-            raise InputError(f"embedding has shape {given.shape}. Give one row per node ({nodes}).")
+        given = gate.table("embedding", options.embedding, shape=(nodes, None))
         return [given] * problem.trials
     # The SVD is the same for every seed but for rounding.
     shared = 0 if options.embedding == "svd" else options.embedding_seed

@@ -105,7 +105,8 @@ def _fitting(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOpti
         run.note("features have negative values: only rows of length one are used")
     if options.rounds == 0:
         return options
-    if options.embedding == "svd" and problem.inputs.n_nodes > _MANY_NODES:
+    uses_svd = isinstance(options.embedding, str) and options.embedding == "svd"
+    if uses_svd and problem.inputs.n_nodes > _MANY_NODES:
         # The search for neighbours among many nodes costs ever more with the dimension.
         options = replace(
             options, embedding_options=_FEW_DIMENSIONS | dict(options.embedding_options)

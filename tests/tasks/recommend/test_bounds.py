@@ -1,0 +1,45 @@
+"""What may be asked of a recommender: lists of a sensible length, masks of the right size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import InputError, Recommender
+
+MATRIX = csr_array((np.random.default_rng(0).random((12, 9)) < 0.4).astype(float))
+
+
+@pytest.fixture(scope="module")
+def recommender() -> Recommender:
+    return Recommender("ease", random_state=0).fit(MATRIX)
+
+
+ASK: dict[str, Callable[[Any, Any], Any]] = {
+    "recommend": lambda r, k: r.recommend([0, 1], k=k),
+    "recommend_for_history": lambda r, k: r.recommend_for_history([0, 1], k=k),
+    "similar_items": lambda r, k: r.similar_items(0, k=k),
+    "rank_all": lambda r, k: r.rank_all(MATRIX, k),
+}
+
+
+@pytest.mark.parametrize("k", [10**9, 0, -3, 2.5, "10", None])
+@pytest.mark.parametrize("method", ASK)
+def test_impossible_lengths_are_refused(recommender: Recommender, method: str, k: object) -> None:
+    with pytest.raises(InputError, match="k="):
+        ASK[method](recommender, k)
+
+
+@pytest.mark.parametrize("method", ASK)
+def test_a_list_may_be_longer_than_the_items(recommender: Recommender, method: str) -> None:
+    ASK[method](recommender, 50)
+
+
+@pytest.mark.parametrize("masked", [MATRIX[:3], MATRIX[:, :4]])
+def test_a_mask_of_another_size_is_refused(recommender: Recommender, masked: csr_array) -> None:
+    with pytest.raises(InputError, match="masked has shape"):
+        recommender.rank_all(masked)
