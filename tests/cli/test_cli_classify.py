@@ -66,7 +66,7 @@ def test_own_files(program, people: Path) -> None:
     assert list(table["given"]) == [True] * 12 + [False] * 48
     graph = pd.read_csv("g.csv")
     assert set(graph["source"]) | set(graph["target"]) == set(table["node"])
-    assert "Labelled 48 of 60 nodes with refined from 12 given labels of 3 classes" in done.out
+    assert "Labelled 48 of 60 nodes with auto from 12 given labels of 3 classes" in done.out
     assert "new/p.csv, g.csv" in done.out
 
 
@@ -79,18 +79,16 @@ def test_own_files_by_the_recipe_of_the_paper(program, people: Path) -> None:
     assert (pd.read_csv("p.csv")["mutual_information"] >= 0).all()
 
 
-@pytest.mark.parametrize(("limit", "model"), [(60, "fast"), (61, "refined")])
-def test_the_number_of_nodes_decides_the_recipe(
-    program, people: Path, monkeypatch: pytest.MonkeyPatch, limit: int, model: str
-) -> None:
-    monkeypatch.setattr("truegraph.tasks.classify.estimator._MANY_NODES", limit)
+def test_the_recommended_recipe_says_what_it_believes(program, people: Path) -> None:
     done = program("classify", *ALL_FILES, "--out", "p.csv", "--json", "--quiet")
     assert done.code == 0, done.err
-    assert json.loads(done.out)["model"] == model
+    document = json.loads(done.out)
+    assert document["model"] == "auto"
+    assert any(note.startswith("the observed graph has weight") for note in document["notes"])
     assert right_share(people / "p.csv") == 1.0
 
 
-@pytest.mark.parametrize("model", ["bgcn", "refined", "fast"])
+@pytest.mark.parametrize("model", ["bgcn", "refined", "fast", "auto"])
 def test_the_seed_decides_the_bytes(program, people: Path, model: str) -> None:
     for name, seed, jobs in (("a", 3, 1), ("b", 3, 2), ("c", 4, 2)):
         options = ["--seed", seed, "--jobs", jobs, "--quiet", "--samples", 4, "--models", model]

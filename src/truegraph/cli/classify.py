@@ -17,7 +17,7 @@ from truegraph.errors import InputError
 from truegraph.suggestions import suggestion
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 
-RECOMMENDED = "refined"  # for one's own files; on many nodes `classify_files` takes "fast"
+RECOMMENDED = "auto"  # for one's own files
 
 
 def classify(
@@ -40,7 +40,7 @@ def classify(
         typer.Option(
             metavar="NAME,...",
             help=f"Models, the first one to compare with: {', '.join(MODELS)}. "
-            "[default: gcn,bgcn; with files refined, from 20,000 nodes on fast]",
+            "[default: gcn,bgcn; with files auto]",
         ),
     ] = None,
     seed: Annotated[

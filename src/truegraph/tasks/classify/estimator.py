@@ -20,7 +20,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.classify.fitting import NodeEstimator
 from truegraph.tasks.classify.trials import RECIPES
 
-_MANY_NODES = 20_000  # training an embedding takes minutes from here on
+_USUAL = {"effort": "normal", "class_prior": "train"}
 
 
 class NodeClassifier(NodeEstimator):
@@ -29,10 +29,11 @@ class NodeClassifier(NodeEstimator):
     Parameters
     ----------
     model : str, default="gcn"
-        "gcn", "chebynet", "gat", "dfnet-att", "sbm-gcn", "mlp", "appnp", "label-propagation",
-        "knn" and "gdc" (a GCN on the nearest-neighbour graph of the features, or on the diffused
-        observed graph), "gdc-appnp" or "bgcn-parametric" (the Bayesian GCN of Zhang et al.). The
-        recipes that learn a graph are in `BayesianNodeClassifier`.
+        "gcn", "chebynet", "gat", "dfnet-att", "sbm-gcn", "mlp", "appnp",
+        "logistic-regression", "label-propagation", "label-spreading" (between the nearest
+        neighbours of the features), "knn" and "gdc" (a GCN on the nearest-neighbour graph of the
+        features, or on the diffused observed graph), "gdc-appnp" or "bgcn-parametric" (the Bayesian
+        GCN of Zhang et al.). The recipes that learn a graph are in `BayesianNodeClassifier`.
     options : mapping or the model's own settings, optional
         For example ``{"epochs": 100}``; by default those of the model's authors.
     random_state : int, RandomState instance or None, default=None
@@ -71,7 +72,7 @@ class NodeClassifier(NodeEstimator):
         self.device = device
         self.progress = progress
 
-    def _model(self, n_nodes: int) -> tuple[str, Any]:
+    def _model(self) -> tuple[str, Any]:
         for recipe, name in RECIPES.items():
             if self.model == name:
                 raise InputError(
@@ -82,27 +83,35 @@ class NodeClassifier(NodeEstimator):
 
 
 class BayesianNodeClassifier(NodeEstimator):
-    """Bayesian classifier on a learned graph: the recommended recipe, or the paper's Algorithm 1.
+    """Bayesian classifier that does not take the observed graph for the true one.
 
     Parameters
     ----------
     degree : float, optional
-        Average number of edges per node of the learned graph. Default: 100, but not more than
-        half the mean class size; with the recipes "refined" and "fast", fewer beyond 6,000 nodes.
+        Average number of edges per node of the learned graphs. The default depends on the recipe:
+        with "auto" 30 and 80, with the others 100, fewer on few nodes and on many.
     recipe : {"auto", "paper", "refined", "fast"}, default="auto"
-        "auto" is "refined", and "fast" from 20,000 nodes on. "paper" is the Bayesian GCN as
-        published. "refined" keeps its graph learning and puts propagated predictions (APPNP) in
-        place of the GCN, in two rounds, with calibrated probabilities: more accurate and better
-        calibrated on the paper's data. "fast" is the same without training an embedding, in one
-        round, for large graphs.
+        "auto", the recommended one, is a committee: views of the nodes under different hypotheses
+        about the true graph (none, the observed one, learned ones, neighbours that differ) and a
+        trained recipe, weighted by how well they predict left-out training labels. "paper" is the
+        Bayesian GCN as published. "refined" keeps its graph learning and puts propagated
+        predictions (APPNP) in place of the GCN, in two rounds. "fast" is the same without training
+        an embedding, in one round.
     samples : int, optional
         Weight samples; by default 20 passes with dropout of each classifier, 60 with the recipe
         "paper".
+    effort : {"low", "normal", "high"}, default="normal"
+        Of the recipe "auto": "low" trains no network, "normal" one recipe ("refined" up to 6,000
+        nodes, "fast" beyond) where left-out labels speak for the observed graph, "high" both.
+    class_prior : {"train", "uniform"} or array of shape (C,), default="train"
+        Of the recipe "auto": how frequent the classes are among all nodes; as among the training
+        labels, all alike, or as given in the order of `classes_`.
     options : mapping, optional
         Further options of the recipe: of `truegraph.tasks.classify.recipes.algorithm1.BGCNOptions`
-        for "paper", for example ``{"graph_inference": "mean", "settings": {"hidden": 32}}``, and
-        of `truegraph.tasks.classify.recipes.refined_options.RefinedOptions` for "refined" and
-        "fast", for example ``{"rounds": 1}``.
+        for "paper", for example ``{"graph_inference": "mean", "settings": {"hidden": 32}}``, of
+        `truegraph.tasks.classify.recipes.refined_options.RefinedOptions` for "refined" and "fast",
+        for example ``{"rounds": 1}``, and of
+        `truegraph.tasks.classify.committee.options.CommitteeOptions` for "auto".
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
         A torch device, e.g. "cuda".
@@ -116,9 +125,15 @@ class BayesianNodeClassifier(NodeEstimator):
     classes_ : ndarray of shape (C,)
     model_ : str
         The engine's name of what was trained.
-    learned_graph_ : LearnedGraph
+    learned_graph_ : LearnedGraph or None
+        With "auto" the learned graph whose views have the largest weight; None if there is none.
+    view_weights_ : dict of str to float, or None
+        With "auto" the weight of every view, the largest first.
+    observed_graph_weight_ : float or None
+        With "auto" the weight of all views that rest on the observed graph.
     predictive_entropy_, mutual_information_ : ndarray of shape (N,)
-        Uncertainty of each node's class, and the part of it that comes from the weights.
+        Uncertainty of each node's class, and the part of it that comes from the weights, or, with
+        "auto", from not knowing the graph.
     notes_ : tuple of str
         What was chosen for the user.
     seconds_ : dict of str to float
@@ -134,6 +149,8 @@ class BayesianNodeClassifier(NodeEstimator):
         *,
         recipe: str = "auto",
         samples: int | None = None,
+        effort: str = "normal",
+        class_prior: Any = "train",
         options: Mapping[str, Any] | None = None,
         random_state: Any = None,
         device: str = "cpu",
@@ -143,22 +160,31 @@ class BayesianNodeClassifier(NodeEstimator):
         self.degree = degree
         self.recipe = recipe
         self.samples = samples
+        self.effort = effort
+        self.class_prior = class_prior
         self.options = options
         self.random_state = random_state
         self.device = device
         self.cache = cache
         self.progress = progress
 
-    def _model(self, n_nodes: int) -> tuple[str, Any]:
-        recipe = self.recipe
-        if recipe == "auto":
-            recipe = "refined" if n_nodes < _MANY_NODES else "fast"
-        if recipe not in RECIPES:
-            names = ", ".join(["auto", *RECIPES])
+    def _model(self) -> tuple[str, Any]:
+        if self.recipe not in RECIPES:
+            names = ", ".join(RECIPES)
             raise InputError(f"recipe={self.recipe!r} is unknown; use one of {names}.")
         given = {"degree": self.degree, "samples": self.samples}
         options = {name: value for name, value in given.items() if value is not None}
-        return RECIPES[recipe], {**options, **(self.options or {})}
+        of_committee = {"effort": self.effort, "class_prior": self.class_prior}
+        if self.recipe == "auto":
+            options |= of_committee
+        for name, value in of_committee.items():
+            is_usual = isinstance(value, str) and value == _USUAL[name]
+            if self.recipe != "auto" and not is_usual:
+                raise InputError(
+                    f"{name}={value!r} does not go with recipe={self.recipe!r}; remove it, or use "
+                    "recipe='auto'."
+                )
+        return RECIPES[self.recipe], {**options, **(self.options or {})}
 
 
 def classifier_of(

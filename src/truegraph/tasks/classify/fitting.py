@@ -15,6 +15,8 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.classify.committee.fitted import FittedCommittee
+from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split
 from truegraph.tasks.classify.methods import LabelPropagation, Run
@@ -38,7 +40,7 @@ class NodeEstimator(BaseEstimator):
     progress: bool
 
     @abstractmethod
-    def _model(self, n_nodes: int) -> tuple[str, Any]:
+    def _model(self) -> tuple[str, Any]:
         """Return the model's name, as the engine knows it, and its options."""
 
     def fit(self, X: Any, y: Any, *, graph: Any = None, validation: Any = None) -> Self:
@@ -64,7 +66,7 @@ class NodeEstimator(BaseEstimator):
         """
         labels, classes = encode_labels(y)
         _check_length(len(labels), X)
-        name, options = self._model(len(labels))
+        name, options = self._model()
         method = find_method(name)
         chosen = method.options(options)
         inputs = complete_inputs(X, graph, len(labels))
@@ -103,6 +105,9 @@ class NodeEstimator(BaseEstimator):
             self._expected_entropy = results.expected_entropy[0]
         self._weights = None if results.weights is None else results.weights[0]
         self.learned_graph_ = None if results.graphs is None else results.graphs[0]
+        belief = None if results.beliefs is None else results.beliefs[0]
+        self.view_weights_ = None if belief is None else belief.view_weights
+        self.observed_graph_weight_ = None if belief is None else belief.observed_graph_weight
         self.notes_ = results.notes
         self.seconds_ = results.seconds
         return self
@@ -141,13 +146,16 @@ class NodeEstimator(BaseEstimator):
         fitted = self._inputs.n_nodes
         extended = extend_inputs(self._inputs, X, edges)
         method = find_method(self.model_)
+        if isinstance(self._weights, FittedCommittee | FittedLogistic):
+            return self._weights.predict(extended).probabilities[fitted:]
         if self._weights is not None:
             graph = method.graph(extended)
             return self._weights.predict(graph, extended.features).probabilities[fitted:]
         assert isinstance(method, LabelPropagation)
-        chosen = method.options(self._model(fitted)[1])
+        chosen = method.options(self._model()[1])
         classes = len(self.classes_)
-        return method.spread(extended.graph, self._labels, self._train, classes, chosen)[fitted:]
+        graph = method.graph(extended)
+        return method.spread(graph, self._labels, self._train, classes, chosen)[fitted:]
 
     def predict(self, nodes: Any = None, *, X: Any = None, edges: Any = None) -> NDArray[Any]:
         """Return the most probable class of nodes; parameters as in `predict_proba`."""

@@ -215,7 +215,7 @@ class LabelPropagation(Method):
 
     def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Propagate the training labels of each trial."""
-        graph, classes = problem.inputs.graph, problem.classes
+        graph, classes = self.graph(problem.inputs), problem.classes
         with run.stage("label-propagation"):
             rows = [
                 self.spread(graph, labels, train, classes, options)
@@ -229,7 +229,7 @@ class LabelPropagation(Method):
         labels: NDArray[np.int64],
         train: NDArray[np.int64],
         classes: int,
-        options: PropagationOptions,
+        options: Any,
     ) -> NDArray[np.float32]:
         """Return class probabilities (N, C) of one trial, on the given graph."""
         return propagate_labels(graph, labels, train, classes, alpha=options.alpha)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-GRAPH_LEARNERS = ("bgcn", "refined", "fast")
+GRAPH_LEARNERS = ("bgcn", "refined", "fast", "auto")
 MODELS = (
     "gcn",
     "chebynet",
@@ -11,7 +11,9 @@ MODELS = (
     "sbm-gcn",
     "mlp",
     "appnp",
+    "logistic-regression",
     "label-propagation",
+    "label-spreading",
     "knn",
     "gdc",
     "gdc-appnp",
@@ -19,4 +21,5 @@ MODELS = (
     "bgcn-parametric",
     "refined",
     "fast",
+    "auto",
 )

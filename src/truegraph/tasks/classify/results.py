@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.tasks.classify.recipes.ensemble import Ensemble
-from truegraph.tasks.classify.recipes.weight_samples import WeightSamples, entropy
+from truegraph.tasks.classify.recipes.weight_samples import entropy
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,23 +24,26 @@ class TrialResults:
         Mean over the weight samples of the entropy of each; None for models without samples.
     graphs : list of T LearnedGraph, or None
     certificates : list of T Certificate, or None
-    weights : list of T WeightSamples or Ensemble, or None
+    weights : list of T WeightSamples, Ensemble or FittedCommittee, or None
     seconds : dict of str to float
         Per stage, for all trials together, and "total".
     notes : tuple of str
         What was chosen for the user.
     model : str
         Its name.
+    beliefs : list of T Belief, or None
+        What the committee believes about the true graph.
     """
 
     probabilities: NDArray[np.float32]
     expected_entropy: NDArray[np.float32] | None = None
     graphs: list[LearnedGraph] | None = None
     certificates: list[Certificate] | None = None
-    weights: list[WeightSamples] | list[Ensemble] | None = None
+    weights: list[Any] | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     model: str = ""
+    beliefs: list[Any] | None = None
 
     @property
     def predictions(self) -> NDArray[np.int64]:
@@ -74,6 +76,7 @@ def joined_results(
         _joined([one.weights for one in parts]),
         seconds,
         tuple(notes),
+        beliefs=_joined([one.beliefs for one in parts]),
     )
 
 

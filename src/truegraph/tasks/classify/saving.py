@@ -25,6 +25,9 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.classifiers.registry import find_classifier
 from truegraph.nn.graph_operators import normalise_features
 from truegraph.nn.training.trained import restore_classifier
+from truegraph.tasks.classify.committee.fitted import FittedCommittee
+from truegraph.tasks.classify.committee.saving import committee_from_arrays, committee_to_arrays
+from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Member
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 _FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
+_LOGISTIC = ("shift", "scale", "coefficients", "intercept")
 
 Estimator = TypeVar("Estimator", bound="NodeEstimator")
 
@@ -47,6 +51,20 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
     params["random_state"] = estimator.seed_
     if params.get("cache") is not None:
         params["cache"] = str(params["cache"])
+    weights = estimator._weights
+    described = None
+    if isinstance(weights, FittedCommittee):
+        described, own = committee_to_arrays(weights)
+        described["members"] = {
+            name: _describe_weights(one) for name, (_, one) in weights.trained.items()
+        }
+        arrays |= own
+    elif isinstance(weights, FittedLogistic):
+        own = {name: getattr(weights, name) for name in _LOGISTIC}
+        described = {"logistic": [name for name, array in own.items() if array is not None]}
+        arrays |= {f"logistic.{name}": own[name] for name in described["logistic"]}
+    else:
+        described = _describe_weights(weights)
     document = {
         "params": _packed(params, "params", arrays),
         "model": estimator.model_,
@@ -55,13 +73,15 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
         "seconds": estimator.seconds_,
         "inputs": {name: getattr(estimator._inputs, name) for name in _INPUT_FIELDS},
         "input_notes": list(estimator._inputs.notes),
-        "weights": _describe_weights(estimator._weights),
+        "weights": described,
+        "view_weights": estimator.view_weights_,
+        "observed_graph_weight": estimator.observed_graph_weight_,
     }
     arrays |= _fitted_arrays(estimator)
     write_npz(place / ARRAYS, arrays)
     files = [ARRAYS]
-    if estimator._weights is not None:
-        write_safetensors(place / WEIGHTS, _tensors(estimator._weights))
+    if weights is not None and not isinstance(weights, FittedLogistic):
+        write_safetensors(place / WEIGHTS, _tensors(weights))
         files.append(WEIGHTS)
     if estimator.learned_graph_ is not None:
         estimator.learned_graph_.save(place / GRAPH)
@@ -112,8 +132,14 @@ def _described(given: WeightSamples | Member) -> dict[str, Any]:
     }
 
 
-def _tensors(weights: WeightSamples | Ensemble) -> dict[str, NDArray[Any]]:
-    """Return all trained weights by name; those of an ensemble's members have numbers in front."""
+def _tensors(weights: WeightSamples | Ensemble | FittedCommittee) -> dict[str, NDArray[Any]]:
+    """Return all trained weights by name; those of members have numbers or names in front."""
+    if isinstance(weights, FittedCommittee):
+        return {
+            f"{recipe}.{name}": tensor
+            for recipe, (_, ensemble) in weights.trained.items()
+            for name, tensor in _tensors(ensemble).items()
+        }
     if isinstance(weights, WeightSamples):
         return {k: t.numpy() for k, t in weights.classifier.state_dict().items()}
     return {
@@ -175,24 +201,49 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator._probabilities = arrays["probabilities"]
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
-    estimator._weights = _restored_weights(document["weights"], estimator, place)
+    estimator._weights = _restored_weights(document["weights"], estimator, arrays, place)
+    estimator.view_weights_ = document["view_weights"]
+    estimator.observed_graph_weight_ = document["observed_graph_weight"]
     has_graph = GRAPH in document["files"]
     estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
     return estimator
 
 
 def _restored_weights(
-    described: dict[str, Any] | None, estimator: NodeEstimator, place: Path
-) -> WeightSamples | Ensemble | None:
+    described: dict[str, Any] | None,
+    estimator: NodeEstimator,
+    arrays: dict[str, NDArray[Any]],
+    place: Path,
+) -> WeightSamples | Ensemble | FittedCommittee | FittedLogistic | None:
     if described is None:
         return None
+    if "logistic" in described:
+        own: dict[str, Any] = {n: arrays[f"logistic.{n}"] for n in described["logistic"]}
+        return FittedLogistic(**{**dict.fromkeys(_LOGISTIC), **own})
     tensors = read_safetensors(place / WEIGHTS)
-    if "members" not in described:
-        return _restored_samples(described, tensors, estimator, estimator._inputs.features)
+    if "voices" in described:
+        trained = {
+            name: _restored_ensemble(one, _below(tensors, name), estimator)
+            for name, one in described["members"].items()
+        }
+        return committee_from_arrays(described, arrays, trained)
+    if "members" in described:
+        return _restored_ensemble(described, tensors, estimator)
+    return _restored_samples(described, tensors, estimator, estimator._inputs.features)
+
+
+def _below(tensors: dict[str, NDArray[Any]], start: str) -> dict[str, NDArray[Any]]:
+    """Return the tensors whose names begin with something and a dot, without it."""
+    prefix = f"{start}."
+    return {k.removeprefix(prefix): t for k, t in tensors.items() if k.startswith(prefix)}
+
+
+def _restored_ensemble(
+    described: dict[str, Any], tensors: dict[str, NDArray[Any]], estimator: NodeEstimator
+) -> Ensemble:
     members = []
     for number, one in enumerate(described["members"]):
-        start = f"{number}."
-        own = {k.removeprefix(start): t for k, t in tensors.items() if k.startswith(start)}
+        own = _below(tensors, str(number))
         features = normalise_features(estimator._inputs.features, by=one["scaling"])
         samples = _restored_samples(one["samples"], own, estimator, features)
         share = float(one.get("share", 1.0))  # absent in folders of older versions

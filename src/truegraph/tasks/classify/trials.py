@@ -26,6 +26,8 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.nn.classifiers.registry import CLASSIFIERS
 from truegraph.progress import Progress
+from truegraph.tasks.classify.committee.committee import Committee
+from truegraph.tasks.classify.feature_baselines import LabelSpreading, Logistic
 from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.methods import (
     LabelPropagation,
@@ -44,7 +46,9 @@ from truegraph.tasks.classify.results import TrialResults, joined_results
 
 METHODS: dict[str, Method] = {
     **{name: Network(name) for name in CLASSIFIERS},
+    "logistic-regression": Logistic(),
     "label-propagation": LabelPropagation(),
+    "label-spreading": LabelSpreading(),
     "knn": Network("gcn", feature_neighbours),
     "gdc": Network("gcn", diffused),
     "gdc-appnp": Network("appnp", diffused),
@@ -52,8 +56,10 @@ METHODS: dict[str, Method] = {
     "bgcn-parametric": ParametricBGCN(),
     "refined": Refined(),
     "fast": Fast(),
+    "auto": Committee(),
 }
-RECIPES = {"paper": "bgcn", "refined": "refined", "fast": "fast"}  # those that learn a graph
+# Those that learn a graph, by their names in `BayesianNodeClassifier`.
+RECIPES = {"auto": "auto", "paper": "bgcn", "refined": "refined", "fast": "fast"}
 
 
 def find_method(name: str) -> Method:

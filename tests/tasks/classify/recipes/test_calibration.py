@@ -12,7 +12,11 @@ from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import calibration
-from truegraph.tasks.classify.recipes.calibration import result_temperatures, temperatures
+from truegraph.tasks.classify.recipes.calibration import (
+    left_out_predictions,
+    result_temperatures,
+    temperatures,
+)
 from truegraph.tasks.classify.recipes.ensemble import Prediction, tempered
 from truegraph.tasks.classify.recipes.refined_options import (
     RefinedOptions,
@@ -53,13 +57,17 @@ def test_results_are_raised_to_the_level_of_the_tempered_first_prediction() -> N
 def test_temperatures_see_no_label_but_the_own_ones(planted: Any) -> None:
     problem = _problem(planted)
     options = RefinedOptions(**QUICK)
-    heat = temperatures(problem, options, Run())
+    heat = temperatures(problem, left_out_predictions(problem, options, Run()))
     assert heat.shape == (3,)
     assert (heat != 1.0).all()
-    alone = temperatures(problem.select([1]), options, Run())
+    one = problem.select([1])
+    alone = temperatures(one, left_out_predictions(one, options, Run()))
     assert alone[0] == heat[1]
+    picked = left_out_predictions(problem, options, Run()).select([1])
+    assert temperatures(one, picked)[0] == heat[1]
     single = replace(problem, train=[train[:1] for train in problem.train])
-    assert (temperatures(single, options, Run()) == 1.0).all()
+    nothing = left_out_predictions(single, options, Run())
+    assert (temperatures(single, nothing) == 1.0).all()
 
 
 def test_labels_left_out_are_not_trained_on(planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +80,7 @@ def test_labels_left_out_are_not_trained_on(planted: Any, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(calibration, "trained_appnp", spy)
     problem = _problem(planted)
-    temperatures(problem, RefinedOptions(**QUICK), Run())
+    left_out_predictions(problem, RefinedOptions(**QUICK), Run())
     (folds,) = seen
     assert folds.trials == 9
     for trial, train in enumerate(problem.train):

@@ -8,7 +8,6 @@ import pytest
 from truegraph.tasks.classify.recipes.cross_fitting import (
     balanced_folds,
     fitted_temperature,
-    pooled_temperatures,
 )
 from truegraph.tasks.classify.recipes.ensemble import tempered
 
@@ -38,14 +37,3 @@ def test_few_nodes_cannot_move_it_far() -> None:
     sure_and_right = np.array([[0.6, 0.4]])
     assert 0.9 < fitted_temperature(sure_and_right, np.array([0])) < 1.0
     assert fitted_temperature(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)) == 1.0
-
-
-def test_trials_are_pooled_by_owner() -> None:
-    chances = np.full((3, 4, 2), 0.5)
-    chances[0, 0] = chances[1, 1] = [0.7, 0.3]
-    labels = np.zeros((2, 4), dtype=np.int64)
-    parts = [np.array([0]), np.array([1]), np.array([2])]
-    found = pooled_temperatures([0, 0, 1], parts, chances, labels)
-    expected = fitted_temperature(np.array([[0.7, 0.3], [0.7, 0.3]]), np.zeros(2, dtype=np.int64))
-    assert found[0] == expected < 1.0
-    assert found[1] == pytest.approx(1.0, abs=1e-4)  # at one half nothing depends on it

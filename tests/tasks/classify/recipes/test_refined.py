@@ -51,25 +51,24 @@ def test_features_of_both_signs_are_scaled_by_length(planted: Any) -> None:
 
 def test_many_nodes_get_fewer_dimensions(planted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     problem = _problem(planted)
-    assert not refined._fitting(problem, FastOptions(), Run()).embedding_options
+    assert not refined.fitting_options(problem, FastOptions(), Run()).embedding_options
     monkeypatch.setattr(refined, "_MANY_NODES", 100)
     run = Run()
-    assert refined._fitting(problem, FastOptions(), run).embedding_options == {"dimension": 16}
+    assert refined.fitting_options(problem, FastOptions(), run).embedding_options == {
+        "dimension": 16
+    }
     assert "embedding: 16 dimensions on so many nodes" in run.notes
     own = FastOptions(embedding_options={"dimension": 7})
-    assert refined._fitting(problem, own, Run()).embedding_options == {"dimension": 7}
-    assert not refined._fitting(problem, RefinedOptions(), Run()).embedding_options
+    assert refined.fitting_options(problem, own, Run()).embedding_options == {"dimension": 7}
+    assert not refined.fitting_options(problem, RefinedOptions(), Run()).embedding_options
 
 
 def test_recipes_of_the_estimator() -> None:
     def model(**changes: Any) -> tuple[str, Any]:
-        return BayesianNodeClassifier(**changes)._model(nodes)
+        return BayesianNodeClassifier(**changes)._model()
 
-    nodes = 100
-    assert model()[0] == "refined"
+    assert model() == ("auto", {"effort": "normal", "class_prior": "train"})
     assert model(recipe="paper") == ("bgcn", {})
-    nodes = 20_000
-    assert model()[0] == "fast"
     name, options = model(recipe="fast", degree=7, options={"rounds": 2})
     chosen = find_method(name).options(options)
     assert isinstance(chosen, FastOptions)

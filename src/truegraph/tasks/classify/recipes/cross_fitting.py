@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -56,31 +55,3 @@ def fitted_temperature(probabilities: NDArray[Any], labels: NDArray[np.int64]) -
 
     found = minimize_scalar(cost, bounds=(-_LARGEST, _LARGEST), method="bounded")
     return float(np.exp(found.x))
-
-
-def pooled_temperatures(
-    owners: Sequence[int],
-    parts: Sequence[Nodes],
-    probabilities: NDArray[Any],
-    labels: NDArray[np.int64],
-) -> NDArray[np.float64]:
-    """Return the temperature of each trial from the parts that were left out of its folds.
-
-    Parameters
-    ----------
-    owners : sequence of int
-        Trial that each fold belongs to, of T trials.
-    parts : sequence of index arrays
-        Nodes left out of each fold.
-    probabilities : ndarray of shape (folds, N, C)
-    labels : ndarray of shape (T, N)
-    """
-    found = np.ones(len(labels))
-    for trial in range(len(labels)):
-        mine = [fold for fold, owner in enumerate(owners) if owner == trial]
-        if not mine:
-            continue
-        nodes = np.concatenate([parts[fold] for fold in mine])
-        chances = np.concatenate([probabilities[fold, parts[fold]] for fold in mine])
-        found[trial] = fitted_temperature(chances, labels[trial, nodes])
-    return found

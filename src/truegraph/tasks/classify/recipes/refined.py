@@ -29,7 +29,12 @@ from numpy.typing import NDArray
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.classify.methods import Method, Run
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.calibration import result_temperatures, temperatures
+from truegraph.tasks.classify.recipes.calibration import (
+    LeftOut,
+    left_out_predictions,
+    result_temperatures,
+    temperatures,
+)
 from truegraph.tasks.classify.recipes.ensemble import Ensemble
 from truegraph.tasks.classify.recipes.node_graphs import (
     embed_nodes,
@@ -67,7 +72,16 @@ class Refined(Method):
 
     def run(self, problem: Problem, options: RefinedOptions, run: Run) -> TrialResults:
         """Do all steps for every trial."""
-        options = _fitting(problem, options, run)
+        options = fitting_options(problem, options, run)
+        left_out = None
+        if options.calibration == "cross-fit":
+            left_out = left_out_predictions(problem, options, run)
+        return self.run_given(problem, options, left_out, run)
+
+    def run_given(
+        self, problem: Problem, options: RefinedOptions, left_out: LeftOut | None, run: Run
+    ) -> TrialResults:
+        """Do all steps with options that fit and with predictions for left-out nodes."""
         steps = [classify(problem, problem.inputs.graph, 0, options, run)]
         graphs: list[LearnedGraph] | None = None
         if options.rounds:
@@ -79,7 +93,9 @@ class Refined(Method):
                 steps.append(classify(problem, trained_on, number, options, run))
         shares = step_shares(steps, options, run)
         results = means(steps, shares)
-        wanted = temperatures(problem, options, run)
+        wanted = np.ones(problem.trials)
+        if left_out is not None:
+            wanted = temperatures(problem, left_out)
         heat = result_temperatures(steps[0].prediction, results, wanted)
         tempered_results = [one.at(degrees) for one, degrees in zip(results, heat, strict=True)]
         ensembles = _ensembles(steps, shares, heat) if run.keep_weights else None
@@ -98,7 +114,7 @@ class Fast(Refined):
     options_type = FastOptions
 
 
-def _fitting(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOptions:
+def fitting_options(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOptions:
     """Leave out what the data do not allow, and write down the degree that will be used."""
     if problem.inputs.normalised_by == "length" and "sum" in options.scalings:
         options = replace(options, scalings=("length",))

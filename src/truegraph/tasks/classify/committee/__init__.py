@@ -1,0 +1,1 @@
+"""The recommended recipe: an average over what the true graph may be."""

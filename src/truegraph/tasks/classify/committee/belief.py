@@ -1,0 +1,90 @@
+"""What a committee believes about the true graph, in numbers and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.tasks.classify.committee.views import KINDS
+
+TRAINED = ("refined", "fast")
+_OBSERVED = ("observed", "links", "both")
+_WORDS = {
+    "none": "the features alone",
+    "observed": "the observed graph",
+    "links": "which nodes are linked and how neighbours differ",
+    "learned": "the graph learned from features",
+    "both": "the graph learned from features and observed edges",
+}
+
+
+@dataclass(frozen=True)
+class Belief:
+    """What a committee believes in one trial.
+
+    Attributes
+    ----------
+    view_weights : dict of str to float
+        Weight of each view and trained recipe, the largest first; they sum to one.
+    observed_graph_weight : float
+        Weight of all that rest on the observed graph.
+    alike : float or None
+        Share of the observed edges whose ends are expected to be of one class.
+    """
+
+    view_weights: dict[str, float]
+    observed_graph_weight: float
+    alike: float | None
+
+    @property
+    def sentence(self) -> str:
+        """The belief in words."""
+        kinds: dict[str, float] = {}
+        for name, weight in self.view_weights.items():
+            kinds[kind_of(name)] = kinds.get(kind_of(name), 0.0) + weight
+        main = max(kinds, key=lambda kind: kinds[kind])
+        rest = f"predictions rest mostly on {_WORDS[main]} ({_share(kinds[main])})"
+        if self.alike is None:
+            return f"no graph was observed; {rest}"
+        usually = "mostly differ in class" if self.alike < 0.5 else "are mostly of one class"
+        share = _share(self.observed_graph_weight)
+        return f"the observed graph has weight {share}: neighbours {usually}; {rest}"
+
+
+def _share(weight: float) -> str:
+    text = f"{weight:.2f}"
+    return text if text.startswith("1") else text.removeprefix("0")
+
+
+def kind_of(name: str) -> str:
+    """Return the hypothesis that a view, or a trained recipe, belongs to."""
+    return "both" if name in TRAINED else KINDS.get(name, "none")
+
+
+def believed(
+    weights: Mapping[str, float], graph: csr_array | None, probabilities: NDArray[np.floating]
+) -> Belief:
+    """Return the belief of a trial.
+
+    Parameters
+    ----------
+    weights : mapping of str to float
+        Of each view.
+    graph : csr_array of shape (N, N), or None
+        The observed graph.
+    probabilities : ndarray of shape (N, C)
+        The committee's prediction.
+    """
+    order = sorted(weights, key=lambda name: -weights[name])
+    observed = sum(weight for name, weight in weights.items() if kind_of(name) in _OBSERVED)
+    alike = None
+    if graph is not None and graph.nnz:
+        ends = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
+        alike = float(np.einsum("ec,ec->e", *(probabilities[end] for end in ends)).mean())
+    elif graph is not None:
+        alike = 0.0
+    return Belief({name: float(weights[name]) for name in order}, float(observed), alike)

@@ -1,0 +1,180 @@
+r"""The committee: Bayesian model averaging over what the true graph may be.
+
+1. `first_grounds`: views that need no learning (features only, the observed graph, how neighbours
+   differ, which nodes are linked) are weighted by how well they predict left-out training labels.
+2. `learned_grounds`: graphs are learned from the features and, where that first look speaks for
+   the observed graph, from features spread over it; all views are weighted together.
+3. `train_members`: where views that rest on the observed graph have weight, and classifiers
+   trained on it predict left-out labels as well, a trained recipe takes over a part of it.
+4. `conclude`: the prediction is the mean of the members' by their weights, sharpened to the
+   confidence that they have on average.
+
+Views, temperatures and weights see the training labels only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.classify.committee.belief import Belief, believed
+from truegraph.tasks.classify.committee.features import feature_space, no_space
+from truegraph.tasks.classify.committee.fitted import FittedCommittee, Voice, averaged
+from truegraph.tasks.classify.committee.graphs import learn_from, structure_axes
+from truegraph.tasks.classify.committee.members import TrainedMember, train_members
+from truegraph.tasks.classify.committee.opinions import open_trial, opinions_on
+from truegraph.tasks.classify.committee.options import CommitteeOptions
+from truegraph.tasks.classify.committee.panel import Panel
+from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, Views
+from truegraph.tasks.classify.inputs import NodeInputs
+from truegraph.tasks.classify.methods import Method, Run
+from truegraph.tasks.classify.problem import Problem
+from truegraph.tasks.classify.recipes.ensemble import Prediction
+from truegraph.tasks.classify.results import TrialResults
+
+_DEGREE_OF_FEATURES, _DEGREE_OF_BOTH = 30.0, 80.0
+_LOOK = 0.02  # weight of the observed graph in the first look from which on it is learned from
+_MANY_NODES = 200_000  # beyond, only what a recipe learns is learned
+_MEMORY = 5e8
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """The conclusion of one trial."""
+
+    prediction: Prediction
+    belief: Belief
+    committee: FittedCommittee
+
+
+class Committee(Method):
+    """The recommended recipe."""
+
+    options_type = CommitteeOptions
+
+    def trials_at_once(self, problem: Problem, options: CommitteeOptions) -> int:
+        """Return how many trials' scores fit into memory together."""
+        scores = 4.0 * len(KINDS) * problem.inputs.n_nodes * problem.classes
+        return max(1, min(int(_MEMORY / scores), super().trials_at_once(problem, options)))
+
+    def run(self, problem: Problem, options: CommitteeOptions, run: Run) -> TrialResults:
+        """Do all steps for every trial."""
+        inputs = problem.inputs
+        rows = zip(problem.labels, problem.train, problem.seeds, strict=True)
+        panels = [
+            Panel(open_trial(*row, problem.classes), inputs.n_nodes, options.weights == "equal")
+            for row in rows
+        ]
+        with run.stage("views"):
+            grounds = first_grounds(inputs, options)
+            views = Views(grounds, inputs)
+            listen(panels, views, grounds.names)
+        with run.stage("graph learning"):
+            grounds = learned_grounds(grounds, panels, inputs, options)
+        with run.stage("views"):
+            hear_learned(panels, grounds, inputs)
+        members = train_members(problem, panels, views, options, run)
+        verdicts = [
+            conclude(panel, grounds, inputs, own, options)
+            for panel, own in zip(panels, members, strict=True)
+        ]
+        for verdict in verdicts:
+            run.note(verdict.belief.sentence)
+        graphs = [main_graph(grounds, panel) for panel in panels]
+        learned = [graph for graph in graphs if graph is not None] or None
+        return TrialResults(
+            np.stack([one.prediction.probabilities for one in verdicts]),
+            np.stack([one.prediction.expected_entropy for one in verdicts]),
+            learned if run.keep_graphs else None,
+            None if learned is None else [graph.certificate for graph in learned],
+            [one.committee for one in verdicts] if run.keep_weights else None,
+            beliefs=[one.belief for one in verdicts],
+        )
+
+
+def first_grounds(inputs: NodeInputs, options: CommitteeOptions) -> Grounds:
+    """Return what views can be made of without learning a graph."""
+    has_graph = inputs.graph_from == "given" and options.observed_graph
+    has_features = inputs.features_from != "identity"
+    space = feature_space(inputs.raw) if has_features else no_space(inputs.raw.shape[1])
+    return Grounds(space, has_graph, structure_axes(inputs.graph) if has_graph else None)
+
+
+def listen(panels: Sequence[Panel], views: Views, names: Sequence[str]) -> None:
+    """Let panels hear some views."""
+    for name in names:
+        found = opinions_on(name, views, [panel.trial for panel in panels])
+        for panel, opinion in zip(panels, found, strict=True):
+            panel.opinions.append(opinion)
+
+
+def learned_grounds(
+    grounds: Grounds, panels: Sequence[Panel], inputs: NodeInputs, options: CommitteeOptions
+) -> Grounds:
+    """Add the graphs that are worth learning; each panel notes which it will hear."""
+    if not options.learned_graphs or inputs.n_nodes > _MANY_NODES:
+        return grounds
+    views, unit = Views(grounds, inputs), grounds.space.has_directions
+    learned = learn_from(views.coordinates, options.degree or _DEGREE_OF_FEATURES, unit)
+    if not grounds.has_graph:
+        return replace(grounds, learned=learned, nearest=learn_from(views.coordinates, None, unit))
+    for panel in panels:
+        panel.trusts_graph = panel.weight_of("observed") >= _LOOK
+    both = None
+    if grounds.space.dimension and any(panel.trusts_graph for panel in panels):
+        both = learn_from(views.twice, options.degree or _DEGREE_OF_BOTH, True)
+    return replace(grounds, learned=learned, learned_from_both=both)
+
+
+def hear_learned(panels: Sequence[Panel], grounds: Grounds, inputs: NodeInputs) -> None:
+    """Let panels hear the views of learned graphs, those of both only where they are wanted."""
+    of_both = [name for name in grounds.names if name.startswith("learned from both")]
+    rest = [
+        name
+        for name in grounds.names
+        if name not in of_both and name not in {one.name for one in panels[0].opinions}
+    ]
+    views = Views(grounds, inputs)
+    listen(panels, views, rest)
+    listen([panel for panel in panels if panel.trusts_graph], views, of_both)
+
+
+def conclude(
+    panel: Panel,
+    grounds: Grounds,
+    inputs: NodeInputs,
+    members: dict[str, TrainedMember],
+    options: CommitteeOptions,
+) -> Verdict:
+    """Return the mean of views and trained members by their weights."""
+    weights = panel.weights(members)
+    factors = options.class_factors(panel.trial.labels, panel.trial.classes)
+    counting = [one for one in panel.opinions if one.name in weights]
+    parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
+    parts += [(weights[name], one.probabilities) for name, one in members.items()]
+    prediction = averaged(parts, factors)
+    graph = inputs.graph if grounds.has_graph else None
+    belief = believed(weights, graph, prediction.probabilities)
+    voices = [Voice(one.name, weights[one.name], one.sharpness, one.classifier) for one in counting]
+    trained = {name: (weights[name], one.weights) for name, one in members.items() if one.weights}
+    committee = FittedCommittee(
+        grounds, tuple(voices), trained, panel.trial.train, panel.trial.labels, factors
+    )
+    return Verdict(prediction, belief, committee)
+
+
+def main_graph(grounds: Grounds, panel: Panel) -> LearnedGraph | None:
+    """Return the learned graph whose views have the largest weight."""
+    named = {"learned": grounds.learned, "learned from both": grounds.learned_from_both}
+    there = {kind: graph for kind, graph in named.items() if graph is not None}
+    if not there:
+        return None
+    weights = panel.weights({})
+    own = {
+        kind: sum(weights[name] for name in weights if GRAPH_OF.get(name) == kind) for kind in there
+    }
+    return there[max(own, key=lambda kind: own[kind])].learned

@@ -1,0 +1,82 @@
+"""A fitted committee as a document and arrays; trained members are kept by the caller."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+from truegraph.data.storage import csr_from_arrays, csr_to_arrays
+from truegraph.tasks.classify.committee.classifiers import Linear
+from truegraph.tasks.classify.committee.features import FeatureSpace
+from truegraph.tasks.classify.committee.fitted import FittedCommittee, Voice
+from truegraph.tasks.classify.committee.graphs import PointGraph
+from truegraph.tasks.classify.committee.views import Grounds
+from truegraph.tasks.classify.committee.weights import Sharpness
+from truegraph.tasks.classify.recipes.ensemble import Ensemble
+
+Arrays = dict[str, NDArray[Any]]
+_START = "committee."
+_GRAPHS = ("learned", "learned_from_both", "nearest")
+
+
+def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arrays]:
+    """Return a committee without its trained members as JSON and arrays."""
+    grounds = committee.grounds
+    arrays: Arrays = {
+        "train": committee.train,
+        "labels": committee.labels,
+        "class_factors": committee.class_factors,
+        "shift": grounds.space.shift,
+        "scale": grounds.space.scale,
+        "components": grounds.space.components,
+    }
+    if grounds.structure is not None:
+        arrays["structure"] = grounds.structure
+    there = {}
+    for name in _GRAPHS:
+        graph: PointGraph | None = getattr(grounds, name)
+        if graph is not None:
+            there[name] = graph.has_directions
+            arrays[f"{name}.axes"] = graph.axes
+            arrays |= csr_to_arrays(graph.adjacency, name)
+    voices = []
+    for number, voice in enumerate(committee.voices):
+        voices.append([voice.name, voice.weight, voice.sharpness.factor])
+        if voice.classifier is not None:
+            arrays[f"{number}.weights"] = voice.classifier.weights
+            arrays[f"{number}.intercept"] = voice.classifier.intercept
+    document = {
+        "has_directions": grounds.space.has_directions,
+        "has_graph": grounds.has_graph,
+        "graphs": there,
+        "voices": voices,
+        "trained": {name: weight for name, (weight, _) in committee.trained.items()},
+    }
+    return document, {f"{_START}{name}": array for name, array in arrays.items()}
+
+
+def committee_from_arrays(
+    document: dict[str, Any], arrays: Arrays, trained: dict[str, Ensemble]
+) -> FittedCommittee:
+    """Return the committee that `committee_to_arrays` took apart."""
+    own = {name.removeprefix(_START): a for name, a in arrays.items() if name.startswith(_START)}
+    space = FeatureSpace(
+        own["shift"], own["scale"], bool(document["has_directions"]), own["components"]
+    )
+    graphs = {
+        name: PointGraph(csr_from_arrays(own, name), None, own[f"{name}.axes"], bool(directed))
+        for name, directed in document["graphs"].items()
+        if name in _GRAPHS
+    }
+    grounds = Grounds(space, bool(document["has_graph"]), own.get("structure"), **graphs)
+    voices = []
+    for number, (name, weight, factor) in enumerate(document["voices"]):
+        linear = None
+        if f"{number}.weights" in own:
+            linear = Linear(own[f"{number}.weights"], own[f"{number}.intercept"])
+        voices.append(Voice(str(name), float(weight), Sharpness(float(factor)), linear))
+    members = {name: (float(w), trained[name]) for name, w in document["trained"].items()}
+    return FittedCommittee(
+        grounds, tuple(voices), members, own["train"], own["labels"], own["class_factors"]
+    )

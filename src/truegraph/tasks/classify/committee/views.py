@@ -1,0 +1,177 @@
+"""Views of the nodes, each what a classifier would see if the true graph were of one kind.
+
+A view is a table of coordinates (N, d) for a linear classifier, or an operator along which labels
+are spread. No label is needed to make them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from truegraph.nn.graph_operators import normalise_features, normalised_adjacency
+from truegraph.tasks.classify.committee.features import FeatureSpace, Matrix, unit_rows
+from truegraph.tasks.classify.committee.graphs import (
+    PointGraph,
+    pagerank,
+    row_operator,
+    structure_rows,
+    walk_operator,
+)
+from truegraph.tasks.classify.inputs import NodeInputs
+
+# Which hypothesis about the true graph each view belongs to.
+KINDS = {
+    "features": "none",
+    "raw features": "none",
+    "observed": "observed",
+    "observed, two steps": "observed",
+    "labels on observed": "observed",
+    "neighbours apart": "links",
+    "links": "links",
+    "learned": "learned",
+    "labels on learned": "learned",
+    "labels on nearest": "learned",
+    "learned, then observed": "both",
+    "learned from both": "both",
+    "learned from both, two steps": "both",
+    "learned from both, then observed": "both",
+}
+GRAPH_OF = {  # views that rest on a learned graph
+    **dict.fromkeys(("learned", "labels on learned", "learned, then observed"), "learned"),
+    **{name: "learned from both" for name in KINDS if name.startswith("learned from both")},
+}
+SPREADING = {  # restart and steps
+    "labels on observed": (0.1, 20),
+    "labels on learned": (0.02, 60),
+    "labels on nearest": (0.01, 100),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Grounds:
+    """What views are made of, found without labels and kept for new nodes.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+    has_graph : bool
+        Whether a graph was observed.
+    structure : ndarray of float32, shape (N, k), or None
+        Directions of the rows of the observed adjacency matrix.
+    learned, learned_from_both, nearest : PointGraph or None
+        Learned from features, from features spread over the observed graph, and the nearest
+        neighbours.
+    """
+
+    space: FeatureSpace
+    has_graph: bool
+    structure: Matrix | None = None
+    learned: PointGraph | None = None
+    learned_from_both: PointGraph | None = None
+    nearest: PointGraph | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the views that can be made."""
+        features = self.space.dimension > 0
+        there = {
+            "features": features,
+            "raw features": features,
+            "observed": features and self.has_graph,
+            "observed, two steps": features and self.has_graph,
+            "labels on observed": self.has_graph,
+            "neighbours apart": features and self.has_graph,
+            "links": self.structure is not None,
+            "learned": self.learned is not None,
+            "labels on learned": self.learned is not None,
+            "labels on nearest": self.nearest is not None,
+            "learned, then observed": self.learned is not None and self.has_graph,
+            "learned from both": self.learned_from_both is not None,
+            "learned from both, two steps": self.learned_from_both is not None,
+            "learned from both, then observed": self.learned_from_both is not None,
+        }
+        return [name for name in KINDS if there[name]]
+
+
+class Views:
+    """The views of some nodes: those of the fit, or these with new ones after them.
+
+    Parameters
+    ----------
+    grounds : Grounds
+    inputs : NodeInputs
+        Of N' nodes, the fitted ones first.
+    """
+
+    def __init__(self, grounds: Grounds, inputs: NodeInputs) -> None:
+        self._grounds = grounds
+        self._inputs = inputs
+
+    def table(self, name: str) -> Any:
+        """Return the coordinates (N', d) of a view, an array or a sparse matrix."""
+        if name == "raw features":
+            return normalise_features(self._inputs.raw, by="length")
+        if name == "links":
+            assert self._grounds.structure is not None
+            fitted = len(self._grounds.structure)
+            rows = structure_rows(self._inputs.graph, fitted) @ self._grounds.structure
+            return np.hstack([rows, self.coordinates])
+        if name == "neighbours apart":
+            around = row_operator(self._inputs.graph)
+            near = around @ self.coordinates
+            return np.hstack([self.coordinates, unit_rows(near), unit_rows(around @ near)])
+        first, _, then = name.partition(", ")
+        found = {
+            "features": lambda: self.coordinates,
+            "observed": lambda: self.twice if then else self.spread,
+            "learned": lambda: pagerank(self._learned, self.coordinates),
+            "learned from both": lambda: pagerank(
+                self._both, self.twice if then == "two steps" else self.coordinates
+            ),
+        }[first]()
+        return pagerank(self._observed, found) if then == "then observed" else found
+
+    def operator(self, name: str) -> csr_array:
+        """Return the matrix (N', N') along which a view spreads labels."""
+        if name == "labels on observed":
+            return self._observed
+        if name == "labels on learned":
+            return self._learned
+        assert self._grounds.nearest is not None
+        graph = self._grounds.nearest.joined(self.coordinates)
+        return csr_array(normalised_adjacency(graph, self_loops=False).astype(np.float32))
+
+    @cached_property
+    def coordinates(self) -> Matrix:
+        """Coordinates (N', d) of the features."""
+        return self._grounds.space.coordinates(self._inputs.raw)
+
+    @cached_property
+    def twice(self) -> Matrix:
+        """Coordinates averaged twice over the observed neighbourhoods."""
+        found: Matrix = self._observed @ (self._observed @ self.coordinates)
+        return found
+
+    @cached_property
+    def spread(self) -> Matrix:
+        """Coordinates spread over the observed graph by PageRank."""
+        return pagerank(self._observed, self.coordinates)
+
+    @cached_property
+    def _observed(self) -> csr_array:
+        return walk_operator(self._inputs.graph)
+
+    @cached_property
+    def _learned(self) -> csr_array:
+        assert self._grounds.learned is not None
+        return walk_operator(self._grounds.learned.joined(self.coordinates))
+
+    @cached_property
+    def _both(self) -> csr_array:
+        assert self._grounds.learned_from_both is not None
+        return walk_operator(self._grounds.learned_from_both.joined(self.twice))

@@ -1,0 +1,38 @@
+"""What a committee says it believes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph.tasks.classify.committee.belief import believed, kind_of
+
+EDGE = csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
+APART = np.array([[1.0, 0.0], [0.0, 1.0]])
+
+
+def test_a_graph_of_unlike_neighbours() -> None:
+    belief = believed({"learned": 0.97, "observed": 0.03}, EDGE, APART)
+    assert belief.alike == 0.0
+    assert belief.observed_graph_weight == pytest.approx(0.03)
+    assert belief.sentence == (
+        "the observed graph has weight .03: neighbours mostly differ in class; predictions rest "
+        "mostly on the graph learned from features (.97)"
+    )
+
+
+def test_a_good_graph_and_a_trained_recipe() -> None:
+    belief = believed({"observed": 0.2, "refined": 0.8}, EDGE, np.array([[1.0, 0.0], [1.0, 0.0]]))
+    assert list(belief.view_weights) == ["refined", "observed"]
+    assert "weight 1.00: neighbours are mostly of one class" in belief.sentence
+    assert kind_of("refined") == "both"
+
+
+def test_no_graph() -> None:
+    belief = believed({"features": 1.0}, None, APART)
+    assert belief.alike is None
+    assert belief.sentence == (
+        "no graph was observed; predictions rest mostly on the features alone (1.00)"
+    )
+    assert believed({"features": 1.0}, csr_array((2, 2)), APART).alike == 0.0
