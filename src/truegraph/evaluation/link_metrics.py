@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.metrics import average_precision_score, roc_auc_score
 
 from truegraph import gate
 from truegraph.errors import InputError
@@ -25,9 +26,7 @@ def link_auc(links: ArrayLike, non_links: ArrayLike) -> float:
     links, non_links : array-like of float, shapes (n,) and (m,)
         Scores.
     """
-    positive, negative = _scores(links, non_links)
-    below, not_above = _ranks(positive, negative)
-    return float((below + not_above).mean() / (2.0 * len(negative)))
+    return float(roc_auc_score(*_labelled(links, non_links)))
 
 
 def link_average_precision(links: ArrayLike, non_links: ArrayLike) -> float:
@@ -38,11 +37,7 @@ def link_average_precision(links: ArrayLike, non_links: ArrayLike) -> float:
     links, non_links : array-like of float, shapes (n,) and (m,)
         Scores; equal scores are one step.
     """
-    positive, negative = _scores(links, non_links)
-    below, _ = _ranks(positive, negative)
-    misses = len(negative) - below
-    hits = len(positive) - np.searchsorted(np.sort(positive), positive, side="left")
-    return float(np.mean(hits / (hits + misses)))
+    return float(average_precision_score(*_labelled(links, non_links)))
 
 
 def hits_at(links: ArrayLike, non_links: ArrayLike, k: int) -> float:
@@ -109,9 +104,7 @@ def link_metrics(
     }
     if link_probabilities is None or non_link_probabilities is None:
         return metrics
-    positive, negative = _scores(link_probabilities, non_link_probabilities)
-    truth = np.repeat([1, 0], [len(positive), len(negative)])
-    chance = np.concatenate([positive, negative])
+    truth, chance = _labelled(link_probabilities, non_link_probabilities)
     table = np.column_stack([1.0 - chance, chance])
     return metrics | {
         "negative_log_likelihood": negative_log_likelihood(truth, table),
@@ -131,6 +124,15 @@ def _scores(
                 "no NaN."
             )
     return arrays[0], arrays[1]
+
+
+def _labelled(
+    links: ArrayLike, non_links: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return whether each pair is a link, and all scores, links first."""
+    positive, negative = _scores(links, non_links)
+    truth = np.repeat([1, 0], [len(positive), len(negative)])
+    return truth, np.concatenate([positive, negative])
 
 
 def _ranks(

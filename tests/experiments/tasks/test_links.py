@@ -36,11 +36,11 @@ def test_the_task_is_found_by_its_name():
 
 
 def test_the_names_of_models_are_those_of_the_library():
-    from truegraph.tasks.links.heuristics import HEURISTICS
+    from truegraph.tasks.links.heuristics import RIVALS
     from truegraph.tasks.links.training import MODELS as AUTO_ENCODERS
 
     names = [name for base in AUTO_ENCODERS for name in (base, f"b{base}")]
-    assert [*names, *HEURISTICS, "learned-graph"] == list(MODELS)
+    assert ["refined", *names, *RIVALS, "learned-graph"] == list(MODELS)
 
 
 @pytest.mark.parametrize("name", ["links", "links-oracle"])

@@ -1,4 +1,4 @@
-"""Training of auto-encoders: choice of the epoch, dropout keys, and the quality it judges by."""
+"""Training of auto-encoders: choice of the epoch, dropout keys."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 import torch
 from scipy import sparse
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from truegraph.nn.autoencoders.base import (
     LinkData,
     drawn_dropout,
-    link_quality,
     one_torch_thread,
     train_autoencoder,
 )
@@ -28,15 +26,6 @@ def model_of(kind=GAE, **settings):
     graph = graph_of()
     features = sparse.csr_array(np.random.default_rng(1).random((60, 8)))
     return kind.on(LinkData(features, graph, graph), VGAESettings(**settings))
-
-
-@pytest.mark.parametrize("decimals", [1, 6])  # one decimal: many ties
-def test_link_quality_is_auc_plus_average_precision(decimals):
-    rng = np.random.default_rng(0)
-    links, non_links = rng.normal(0.7, size=40).round(decimals), rng.normal(size=55).round(decimals)
-    truth, scores = np.repeat([1, 0], [40, 55]), np.concatenate([links, non_links])
-    expected = roc_auc_score(truth, scores) + average_precision_score(truth, scores)
-    assert link_quality(links, non_links) == pytest.approx(expected, rel=1e-12)
 
 
 def test_without_a_judge_the_last_epoch_counts():

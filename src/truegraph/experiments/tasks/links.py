@@ -22,7 +22,13 @@ from truegraph.evaluation import Metric, reliability_curve
 from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_precision, link_metrics
 from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
 from truegraph.experiments.tasks.classification import graph_facts, open_dataset
-from truegraph.tasks.links.names import AUTO_ENCODERS, HEURISTICS, LEARNED_GRAPH, MODELS
+from truegraph.tasks.links.names import (
+    AUTO_ENCODERS,
+    LEARNED_GRAPH,
+    MODELS,
+    REFINED,
+    RIVALS,
+)
 from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
@@ -43,7 +49,7 @@ METRICS = {
 }
 # Parameters of a predictor that an experiment cannot set.
 _SET_BY_ENGINE = {"model", "options", "samples", "random_state", "device", "cache", "progress"}
-_SET_BY_ENGINE |= {"embedding", "held_out", "prior"}
+_SET_BY_ENGINE |= {"embedding", "held_out", "prior", "missing"}
 _LEAK = "LEAK: the true test links were given to the models (oracle)"
 
 
@@ -104,7 +110,7 @@ def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> LinkSplit:
 
 
 def _trial(dataset: NodeDataset, cell: Cell, seed: int, context: Context) -> TrialResult:
-    from truegraph.tasks.links.heuristics import HEURISTICS as SCORES
+    from truegraph.tasks.links.heuristics import RIVALS as SCORES
     from truegraph.tasks.links.heuristics import learned_weights
     from truegraph.tasks.links.problem import open_link_problem, with_links
 
@@ -174,7 +180,7 @@ def _kind(model: str) -> tuple[type[LinkEstimator], str]:
     """Return the class of predictor, and the auto-encoder in it."""
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 
-    if model in AUTO_ENCODERS:
+    if model == REFINED or model in AUTO_ENCODERS:
         return LinkPredictor, model
     return BayesianLinkPredictor, model[1:]
 
@@ -214,10 +220,12 @@ def _learned_graph(cell: Cell, problem: LinkProblem, seed: int, context: Context
 
 
 def _check_settings(cell: Cell) -> None:
+    from truegraph.tasks.classify.methods import options_from
     from truegraph.tasks.links.algorithm2 import BayesianChoices
+    from truegraph.tasks.links.refined.model import RefinedSettings
     from truegraph.tasks.links.training import link_model
 
-    if cell.model in HEURISTICS:
+    if cell.model in RIVALS and cell.model != LEARNED_GRAPH:
         if cell.settings:
             raise InputError(f"{cell.model} has no settings, but {cell.settings} are given.")
         return
@@ -229,4 +237,7 @@ def _check_settings(cell: Cell) -> None:
     kind, name = _kind(cell.model)
     own, options = _parts(cell, kind)
     kind(name, **own)
-    link_model(name, options)
+    if name == REFINED:
+        options_from(options, RefinedSettings)
+    else:
+        link_model(name, options)

@@ -205,22 +205,3 @@ def drawn_dropout(rate: float, generator: torch.Generator | None) -> Dropout | N
         return None
     keys = torch.randint(2**32, (1, 2), generator=generator)
     return Dropout(keys.numpy().astype(np.uint32), rate)
-
-
-def link_quality(links: np.ndarray, non_links: np.ndarray) -> float:
-    """Return AUC + average precision of the scores of links against those of non-links.
-
-    Parameters
-    ----------
-    links, non_links : ndarray of float, shapes (n,) and (m,)
-        Ties count half in the AUC; average precision takes tied scores as one step.
-    """
-    ordered, count = np.sort(non_links), len(non_links)
-    below = np.searchsorted(ordered, links, side="left")
-    not_above = np.searchsorted(ordered, links, side="right")
-    auc = (below + not_above).mean() / (2.0 * count)
-    falling = np.sort(links)[::-1]
-    # links with a score at least as high as each link's, and non-links likewise
-    hits = np.searchsorted(-falling, -falling, side="right")
-    misses = count - np.searchsorted(ordered, falling, side="left")
-    return float(auc + np.mean(hits / (hits + misses)))

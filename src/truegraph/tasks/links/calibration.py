@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from truegraph.errors import InputError
 
-_STEPS = 100
-_SMALLEST_STEP = 1e-6
-_RIDGE = 1e-6  # of the curvature, for scores that tell links and non-links apart completely
+_TOLERANCE = 1e-9  # of the slope
+_RIDGE = 1e-9  # for scores that tell links and non-links apart completely
 
 
 @dataclass(frozen=True)
@@ -65,29 +65,20 @@ def fit_calibration(links: NDArray[np.floating], non_links: NDArray[np.floating]
     design = np.column_stack([scores / scale, np.ones(n + m)])
     target = np.repeat([(n + 1.0) / (n + 2.0), 1.0 / (m + 2.0)], [n, m])
     weight = np.repeat([0.5 / n, 0.5 / m], [n, m])
-    slope, offset = _newton(design, target, weight)
+    slope, offset = _fitted(design, target, weight)
     return Calibration(slope / scale, offset) if slope > 0.0 else Calibration(0.0, 0.0)
 
 
-def _newton(
+def _fitted(
     design: NDArray[np.float64], target: NDArray[np.float64], weight: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """Minimise the weighted cross-entropy by Newton's method with halved steps."""
+    """Minimise the weighted cross-entropy; a slight ridge keeps separable scores finite."""
 
-    def loss(beta: NDArray[np.float64]) -> float:
+    def loss(beta: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         odds = design @ beta
-        return float(np.sum(weight * (np.logaddexp(0.0, odds) - target * odds)))
+        value = np.sum(weight * (np.logaddexp(0.0, odds) - target * odds))
+        slope = design.T @ (weight * (expit(odds) - target))
+        return float(value + 0.5 * _RIDGE * beta @ beta), slope + _RIDGE * beta
 
-    beta = np.zeros(2)
-    for _ in range(_STEPS):
-        chance = expit(design @ beta)
-        slope = design.T @ (weight * (chance - target))
-        curvature = (design * (weight * chance * (1.0 - chance))[:, None]).T @ design
-        step = np.linalg.solve(curvature + _RIDGE * np.eye(2), slope)
-        size = 1.0
-        while size > _SMALLEST_STEP and loss(beta - size * step) >= loss(beta):
-            size /= 2.0
-        if size <= _SMALLEST_STEP:
-            break
-        beta = beta - size * step
-    return float(beta[0]), float(beta[1])
+    found = minimize(loss, np.zeros(2), jac=True, method="BFGS", options={"gtol": _TOLERANCE})
+    return float(found.x[0]), float(found.x[1])

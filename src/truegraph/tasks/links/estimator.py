@@ -20,12 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.data.storage import PathLike
+from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.nn.autoencoders.embedding_cache import write_embedding
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.classify.methods import Run, nearest, options_from
 from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian
+from truegraph.tasks.links.calibration import Calibration
 from truegraph.tasks.links.fitted import LinkEstimator
-from truegraph.tasks.links.problem import LinkProblem
+from truegraph.tasks.links.heuristics import HEURISTICS, HeuristicScorer
+from truegraph.tasks.links.names import AUTO_ENCODERS, REFINED
+from truegraph.tasks.links.problem import LinkProblem, open_link_problem
+from truegraph.tasks.links.refined.model import RefinedSettings, fit_refined, prepared_features
 from truegraph.tasks.links.training import (
     LinkModel,
     LinkVectors,
@@ -35,26 +40,35 @@ from truegraph.tasks.links.training import (
 
 
 class LinkPredictor(LinkEstimator):
-    """Link prediction with a graph auto-encoder.
+    """Link prediction: refined scores of pairs, a graph auto-encoder, or a heuristic.
 
     Parameters
     ----------
-    model : {"gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm"}, default="vgae"
+    model : str, default="refined"
+        "refined": walks between two nodes, similarity of their features and the slack of a
+        learned graph, weighed by a regression that is cross-fitted on the links. An auto-encoder:
+        "gae", "vgae", "graphite-ae", "graphite-vae" or "dglfrm". A heuristic:
+        "common-neighbours", "adamic-adar", "resource-allocation", "personalised-pagerank" or
+        "katz" (the last two count walks of at most four steps).
     options : mapping or the model's own settings, optional
-        For example ``{"epochs": 100}``; by default those of the model's authors.
+        Of "refined", for example ``{"scale": "none"}``, see `RefinedSettings`; of an auto-encoder,
+        for example ``{"epochs": 100}``, by default those of the model's authors.
     mask_hidden : bool, optional
         Whether held-out pairs, and those given to `fit` as `pairs`, are left out of the loss;
         otherwise they are trained as pairs without a link. Default: as the model's authors do,
         which is True for "dglfrm" alone.
     held_out : float, default=0.05
-        Share of the links that is not trained on, to calibrate probabilities and to choose an
-        epoch; not used if `fit` is given validation pairs.
+        Share of the links that auto-encoders and heuristics do not see, to calibrate
+        probabilities and to choose an epoch; not used if `fit` is given validation pairs.
     prior : float, "balanced" or "sparse", default="balanced"
         Share of links among the pairs that probabilities are for. "balanced": half of them, as
         among evaluation pairs. "sparse": as many links are missing among all unlinked pairs as
         were held out.
+    missing : float, default=0.1
+        Share of the true links that the graph lacks, on which the probabilities of suggestions
+        depend. Nothing in the graph tells it; the order of suggestions does not depend on it.
     samples : int, default=20
-        Posterior draws for the uncertainty.
+        Posterior draws for the uncertainty, of auto-encoders.
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
         Anything that torch knows.
@@ -65,13 +79,16 @@ class LinkPredictor(LinkEstimator):
 
     Attributes
     ----------
-    embedding_ : ndarray of float32, shape (N, d)
-        Posterior mean of the embedding.
+    embedding_ : ndarray of float32, shape (N, d), or None
+        Posterior mean of the embedding; of "refined" the smoothed features; None for heuristics.
     calibration_ : Calibration
-        Map from logits to log odds.
-    learned_graph_ : None
+        Map from scores to log odds.
+    learned_graph_ : LearnedGraph or None
+        Of "refined", if its scale is the slack of a learned graph.
     combined_graph_ : csr_array of shape (N, N)
         The graph that was trained on.
+    searched_ : str
+        Which pairs `suggest` looks at.
     notes_ : tuple of str
         What was chosen for the user.
     seconds_ : dict of str to float
@@ -79,12 +96,13 @@ class LinkPredictor(LinkEstimator):
 
     def __init__(
         self,
-        model: str = "vgae",
+        model: str = "refined",
         *,
         options: Any = None,
         mask_hidden: bool | None = None,
         held_out: float = 0.05,
         prior: Any = "balanced",
+        missing: float = 0.1,
         samples: int = 20,
         random_state: Any = None,
         device: str = "cpu",
@@ -96,11 +114,52 @@ class LinkPredictor(LinkEstimator):
         self.mask_hidden = mask_hidden
         self.held_out = held_out
         self.prior = prior
+        self.missing = missing
         self.samples = samples
         self.random_state = random_state
         self.device = device
         self.cache = cache
         self.progress = progress
+
+    def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
+        if self.model == REFINED:
+            self._fit_refined(A, X, validation, seed, run)
+        elif self.model in HEURISTICS:
+            self._fit_heuristic(A, X, validation, seed, run)
+        elif self.model in AUTO_ENCODERS:
+            super()._fit(A, X, validation, pairs, seed, run)
+        else:
+            known = (REFINED, *AUTO_ENCODERS, *HEURISTICS)
+            raise InputError(f"unknown model {self.model!r}{nearest(self.model, list(known))}")
+
+    def _fit_refined(self, A: Any, X: Any, validation: Any, seed: int, run: Run) -> None:
+        settings = options_from(self.options, RefinedSettings)
+        problem = open_link_problem(A, X, validation, None, None, seed, weighted=True)
+        given = problem.features if problem.features_from == "given" else None
+        with run.stage("features"):
+            features = prepared_features(given, settings.rank, seed)
+        with run.stage(REFINED):
+            model = fit_refined(problem.graph, problem.known, features, settings, seed)
+        run.note(model.describe())
+        self._keep(model, problem)
+        self.embedding_, self.combined_graph_ = model.embedding, problem.graph
+        scale = model.columns.scale
+        self.learned_graph_ = None if scale is None else scale.graph
+        self.points_ = None if scale is None else scale.points
+        self.filling_, self.calibration_ = None, Calibration(1.0, 0.0)
+        missing = self.missing / (1.0 - self.missing) * (problem.graph.nnz // 2)
+        self._sparse_prior = missing / problem.n_unlinked
+
+    def _fit_heuristic(self, A: Any, X: Any, validation: Any, seed: int, run: Run) -> None:
+        if self.options is not None:
+            raise InputError(f"options={self.options!r}: {self.model} has none; remove them.")
+        problem = open_link_problem(A, X, validation, None, self.held_out, seed)
+        self._keep(HeuristicScorer(self.model, problem.graph), problem)
+        self._calibrate(problem, run)
+        # What was held out to calibrate need not be left out any more.
+        self.combined_graph_ = problem.known if validation is None else problem.graph
+        self._scorer = HeuristicScorer(self.model, self.combined_graph_)
+        self.embedding_, self.learned_graph_, self.points_, self.filling_ = None, None, None, None
 
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
         with run.stage(model.kind.name):
@@ -142,7 +201,7 @@ class BayesianLinkPredictor(LinkEstimator):
         Distances come from these points, not from the model's own embedding.
     scope, solver, tol
         Of the graph learner, see `GraphLearner`.
-    options, mask_hidden, held_out, prior, samples, random_state, device, cache, progress
+    options, mask_hidden, held_out, prior, missing, samples, random_state, device, cache, progress
         As of `LinkPredictor`.
 
     Attributes
@@ -182,6 +241,7 @@ class BayesianLinkPredictor(LinkEstimator):
         mask_hidden: bool | None = None,
         held_out: float = 0.05,
         prior: Any = "balanced",
+        missing: float = 0.1,
         samples: int = 20,
         random_state: Any = None,
         device: str = "cpu",
@@ -202,6 +262,7 @@ class BayesianLinkPredictor(LinkEstimator):
         self.mask_hidden = mask_hidden
         self.held_out = held_out
         self.prior = prior
+        self.missing = missing
         self.samples = samples
         self.random_state = random_state
         self.device = device

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -14,12 +15,18 @@ from sklearn.utils.validation import check_is_fitted
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
+from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.progress import console_progress
+from truegraph.seeds import seed_from
 from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.links.calibration import Calibration, fit_calibration
 from truegraph.tasks.links.completed_graph import Filling
-from truegraph.tasks.links.problem import LinkProblem, check_pairs, open_link_problem, seed_from
-from truegraph.tasks.links.search import LinkSearch, RankedPairs
+from truegraph.tasks.links.explanations import explain
+from truegraph.tasks.links.problem import LinkProblem, check_pairs, open_link_problem
+from truegraph.tasks.links.scorers import LinkScorer, suggester_of
+from truegraph.tasks.links.search import RankedPairs
+from truegraph.tasks.links.shares import check_missing
+from truegraph.tasks.links.suggestions import Suggester
 from truegraph.tasks.links.training import (
     LinkModel,
     LinkVectors,
@@ -41,6 +48,7 @@ class LinkEstimator(BaseEstimator):
     mask_hidden: bool | None
     held_out: float
     prior: Any
+    missing: float
     samples: int
     random_state: Any
     device: str
@@ -51,7 +59,10 @@ class LinkEstimator(BaseEstimator):
     points_: NDArray[Any] | None
     combined_graph_: csr_array
     filling_: Filling | None
-    _prepared: LinkSearch | None = None
+    embedding_: NDArray[np.float32] | None
+    calibration_: Calibration
+    _scorer: LinkScorer
+    _suggester: Suggester | None = None
 
     @abstractmethod
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
@@ -80,30 +91,35 @@ class LinkEstimator(BaseEstimator):
         self
         """
         seed = seed_from(self.random_state)
-        chosen = link_model(self.model, self.options, self.mask_hidden)
         _check_prior(self.prior)
-        problem = open_link_problem(A, X, validation, pairs, self.held_out, seed)
+        check_missing(self.missing)
         with console_progress(self.progress) as progress:
             run = Run(self.device, self.cache, progress)
-            for note in problem.notes:
-                run.note(note)
-            chosen = fitting_settings(chosen, problem, run)
-            self._vectors = self._train(chosen, problem, seed, run)
-        self._calibrate(problem, run)
-        self._prepared = None
-        self.embedding_ = self._vectors.embedding
-        self._known, self.seed_ = problem.known, seed
+            self._fit(A, X, validation, pairs, seed, run)
+        self._suggester, self.seed_ = None, seed
         self.seconds_, self.notes_ = run.seconds, tuple(run.notes)
         return self
 
+    def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
+        """Train an auto-encoder, and calibrate it on held-out pairs."""
+        chosen = link_model(self.model, self.options, self.mask_hidden)
+        problem = open_link_problem(A, X, validation, pairs, self.held_out, seed)
+        _tell(problem, run)
+        vectors = self._train(fitting_settings(chosen, problem, run), problem, seed, run)
+        self.embedding_ = vectors.embedding
+        self._keep(vectors, problem)
+        self._calibrate(problem, run)
+
+    def _keep(self, scorer: LinkScorer, problem: LinkProblem) -> None:
+        """Keep what predictions and suggestions need."""
+        self._scorer, self._known, self._hidden = scorer, problem.known, problem.links
+        self._features = problem.features if problem.features_from == "given" else None
+        self.n_nodes_ = problem.n_nodes
+
     def _calibrate(self, problem: LinkProblem, run: Run) -> None:
-        links = self._vectors.logits(problem.links)
-        self.calibration_: Calibration = fit_calibration(
-            links, self._vectors.logits(problem.non_links)
-        )
-        nodes = problem.n_nodes
-        unlinked = nodes * (nodes - 1) // 2 - problem.graph.nnz // 2
-        self._sparse_prior = len(problem.links) / unlinked
+        links, non_links = (self._scorer.logits(p) for p in (problem.links, problem.non_links))
+        self.calibration_ = fit_calibration(links, non_links)
+        self._sparse_prior = len(problem.links) / problem.n_unlinked
         if len(problem.links) < _FEW_HELD_OUT:
             run.note(
                 f"probabilities are calibrated on only {len(problem.links)} links; take their "
@@ -113,9 +129,9 @@ class LinkEstimator(BaseEstimator):
             run.note("scores do not tell held-out links from other pairs: do not trust them")
 
     def decision_function(self, pairs: Any) -> NDArray[np.float64]:
-        """Return the logit that the decoder gives to pairs (n, 2), not calibrated, (n,)."""
+        """Return the score that the model gives to pairs (n, 2), not calibrated, (n,)."""
         wanted = self._checked(pairs)
-        return self._vectors.logits(wanted)
+        return self._scorer.logits(wanted)
 
     def predict_proba(self, pairs: Any, *, prior: Any = None) -> NDArray[np.float64]:
         """Return the calibrated probability that pairs are linked.
@@ -134,9 +150,10 @@ class LinkEstimator(BaseEstimator):
         return self._probabilities(self.decision_function(pairs), prior)
 
     def uncertainty(self, pairs: Any, *, prior: Any = None) -> NDArray[np.float64]:
-        """Return the standard deviation of a pair's probability over posterior draws, (n,).
+        """Return the standard deviation of a pair's probability, (n,).
 
-        NaN for models without a posterior ("gae" and "graphite-ae").
+        Over posterior draws of an auto-encoder; of "refined" the standard error of its
+        regression; NaN for models that have neither ("gae", "graphite-ae" and heuristics).
 
         Parameters
         ----------
@@ -145,72 +162,95 @@ class LinkEstimator(BaseEstimator):
             As in `predict_proba`.
         """
         wanted = self._checked(pairs)
-        if len(self._vectors.draws) == 0:
-            return np.full(len(wanted), np.nan)
-        return self._probabilities(self._vectors.drawn_logits(wanted), prior).std(axis=0)
+        drawn = self._scorer.drawn_logits(wanted)
+        if len(drawn):
+            return self._probabilities(drawn, prior).std(axis=0)
+        logits, errors = self._scorer.logits(wanted), self._scorer.errors(wanted)
+        both = [self._probabilities(logits + sign * errors, prior) for sign in (1.0, -1.0)]
+        return 0.5 * (both[0] - both[1])
 
-    def suggest(self, k: int = 100, *, prior: Any = None) -> pd.DataFrame:
-        """Return the most probable pairs among all that are not linked.
+    def suggest(self, k: int = 100, *, missing: float | None = None) -> pd.DataFrame:
+        """Return the most probable links among pairs that are not linked.
 
-        They are found by nearest-neighbour search; no more than a few candidates per node are
-        scored.
+        Not all pairs are looked at: `searched_` says which were. A probability is the share of
+        such suggestions that are right, counted by hiding links; a suggestion can be wrong by
+        that count and still be a link that nobody has observed.
 
         Parameters
         ----------
         k : int, default=100
-        prior : float, "balanced" or "sparse", optional
-            As in `predict_proba`.
+        missing : float, optional
+            Share of the true links that the graph lacks, instead of the one given at
+            construction. Probabilities grow with it; the order does not depend on it.
 
         Returns
         -------
         table : DataFrame
-            Columns source, target (node numbers), probability and uncertainty, best first; fewer
-            than k rows if there are fewer pairs.
+            Best first; fewer than k rows if there are fewer pairs. Columns source and target
+            (node numbers), probability, uncertainty (its standard error), and why:
+            common_neighbours (how many), through (a list of up to three of them),
+            shared_features (a list of up to three columns of X) and slack (of the learned graph,
+            NaN without one).
         """
-        check_is_fitted(self, "embedding_")
-        return self._table(self._search().best(_positive(k)), prior)
+        return self._table(self._suggestions().search.best(_positive(k)), missing)
 
-    def suggest_for(self, node: int, k: int = 10, *, prior: Any = None) -> pd.DataFrame:
+    def suggest_for(self, node: int, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
         """Return the most probable new partners of one node.
 
         Parameters
         ----------
         node : int
         k : int, default=10
-        prior : float, "balanced" or "sparse", optional
-            As in `predict_proba`.
+        missing : float, optional
+            As in `suggest`.
 
         Returns
         -------
         table : DataFrame
             As of `suggest`, with the node as source.
         """
-        check_is_fitted(self, "embedding_")
-        nodes = len(self.embedding_)
+        check_is_fitted(self, "n_nodes_")
+        nodes = self.n_nodes_
         if not isinstance(node, int | np.integer) or not 0 <= node < nodes:
             raise InputError(f"node is {node!r}. Give a node number from 0 to {nodes - 1}.")
-        return self._table(self._search().best_of(int(node), _positive(k)), prior)
+        return self._table(self._suggestions().search.best_of(int(node), _positive(k)), missing)
 
-    def _search(self) -> LinkSearch:
-        if self._prepared is None:
-            self._prepared = LinkSearch(self._vectors.vectors, self._known)
-        return self._prepared
+    def _suggestions(self) -> Suggester:
+        """Return the search for suggestions, prepared when it is first needed."""
+        check_is_fitted(self, "n_nodes_")
+        if self._suggester is None:
+            self._suggester = suggester_of(self._scorer, self._known, self._hidden)
+        return self._suggester
 
-    def _table(self, ranked: RankedPairs, prior: Any) -> pd.DataFrame:
+    @property
+    def searched_(self) -> str:
+        """Which pairs `suggest` looks at."""
+        return self._suggestions().searched
+
+    def _table(self, ranked: RankedPairs, missing: float | None) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame(
-            {
-                "source": ranked.pairs[:, 0],
-                "target": ranked.pairs[:, 1],
-                "probability": self.predict_proba(ranked.pairs, prior=prior),
-                "uncertainty": self.uncertainty(ranked.pairs, prior=prior),
-            }
-        )
+        share = check_missing(self.missing if missing is None else missing)
+        chance, error = self._suggestions().chances.of(ranked, share)
+        columns = {
+            "source": ranked.pairs[:, 0],
+            "target": ranked.pairs[:, 1],
+            "probability": chance,
+            "uncertainty": error,
+        }
+        reasons = explain(ranked.pairs, self._known, self._features, self._slack_score())
+        return pd.DataFrame(columns | reasons)
+
+    def _slack_score(self) -> Callable[[NDArray[np.int64]], NDArray[np.float64]] | None:
+        """Return the slack in the learned graph as a function of pairs; None without a graph."""
+        if self.learned_graph_ is None or self.points_ is None:
+            return None
+        graph, distance = self.learned_graph_, EmbeddingDistance(self.points_)
+        return lambda pairs: graph.slack(pairs, distance)
 
     def _checked(self, pairs: Any) -> NDArray[np.int64]:
-        check_is_fitted(self, "embedding_")
-        return check_pairs(pairs, len(self.embedding_), "pairs")
+        check_is_fitted(self, "n_nodes_")
+        return check_pairs(pairs, self.n_nodes_, "pairs")
 
     def _probabilities(self, logits: NDArray[np.float64], prior: Any) -> NDArray[np.float64]:
         return self.calibration_.probabilities(logits, self._share(prior))
@@ -218,7 +258,7 @@ class LinkEstimator(BaseEstimator):
     @property
     def prior_(self) -> float:
         """Share of links among the pairs that probabilities are for."""
-        check_is_fitted(self, "embedding_")
+        check_is_fitted(self, "n_nodes_")
         return self._share(None)
 
     def _share(self, prior: Any) -> float:
@@ -230,7 +270,7 @@ class LinkEstimator(BaseEstimator):
         """Write the fitted predictor to a folder: JSON and npz, no pickle."""
         from truegraph.tasks.links.saving import save_predictor
 
-        check_is_fitted(self, "embedding_")
+        check_is_fitted(self, "n_nodes_")
         save_predictor(self, folder)
 
     @classmethod
@@ -253,3 +293,8 @@ def _positive(k: Any) -> int:
     if not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}. Ask for at least one pair.")
     return int(k)
+
+
+def _tell(problem: LinkProblem, run: Run) -> None:
+    for note in problem.notes:
+        run.note(note)

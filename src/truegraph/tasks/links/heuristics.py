@@ -1,4 +1,4 @@
-"""Link scores that nothing is trained for: common neighbours, Adamic-Adar, personalised PageRank.
+"""Link scores that nothing is trained for: shared neighbours, short walks, PageRank.
 
 Each takes a graph and pairs and returns one score per pair; a higher one means that a link is more
 likely.
@@ -7,6 +7,7 @@ likely.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,12 @@ from scipy.sparse import csr_array, diags_array
 from truegraph.data.graphs.link_splits import Pairs
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.links.problem import pair_values
+from truegraph.tasks.links.refined.walks import raw_walks
 
 _RESTART = 0.15
 _STEPS = 60  # 0.85^60 < 1e-4
 _BLOCK = 256
+_KATZ = 0.005  # weight of a step
 
 Heuristic = Callable[[csr_array, Pairs], NDArray[np.float64]]
 
@@ -100,8 +103,83 @@ def learned_weights(learned: LearnedGraph, pairs: Pairs) -> NDArray[np.float64]:
     return pair_values(learned.adjacency, pairs)
 
 
+def resource_allocation(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
+    """Return the shared neighbours of each pair, each weighing 1 / its degree, (n,).
+
+    Parameters
+    ----------
+    graph : csr_array, shape (N, N)
+    pairs : ndarray of int64, shape (n, 2)
+    """
+    return raw_walks(graph, pairs)[:, 2]
+
+
+def short_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
+    """Return personalised PageRank, counting walks of at most four steps, (n,).
+
+    As `personalised_pagerank`, from one end and back, but in a few steps per pair, so that many
+    pairs can be scored.
+
+    Parameters
+    ----------
+    graph : csr_array, shape (N, N)
+    pairs : ndarray of int64, shape (n, 2)
+    """
+    walks = raw_walks(graph, pairs)[:, 3:]
+    steps = (1.0 - _RESTART) ** np.arange(2, 5)
+    strength = np.asarray(graph.sum(axis=1)).ravel()
+    strength[strength == 0.0] = 1.0  # without links there are no walks
+    ratio = np.sqrt(strength[pairs[:, 0]] / strength[pairs[:, 1]])
+    return np.asarray(_RESTART * (walks @ steps) * (ratio + 1.0 / ratio))
+
+
+def katz(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
+    """Return how many walks of two to four steps join each pair, each step weighing 0.005, (n,).
+
+    Parameters
+    ----------
+    graph : csr_array, shape (N, N)
+    pairs : ndarray of int64, shape (n, 2)
+    """
+    walks = raw_walks(graph, pairs, normalised=False)[:, 3:]
+    return np.asarray(walks @ _KATZ ** np.arange(2, 5))
+
+
+#: Heuristics that suggest links; all of them score many pairs at once.
 HEURISTICS: dict[str, Heuristic] = {
     "common-neighbours": common_neighbours,
     "adamic-adar": adamic_adar,
-    "pagerank": personalised_pagerank,
+    "resource-allocation": resource_allocation,
+    "personalised-pagerank": short_pagerank,
+    "katz": katz,
 }
+
+#: Heuristics that experiments compare with, on the pairs of a test set.
+RIVALS: dict[str, Heuristic] = {**HEURISTICS, "pagerank": personalised_pagerank}
+
+
+@dataclass(frozen=True, eq=False)
+class HeuristicScorer:
+    """A heuristic on a graph, in the form of a trained model.
+
+    Attributes
+    ----------
+    name : str
+        A name of `HEURISTICS`.
+    graph : csr_array, shape (N, N)
+    """
+
+    name: str
+    graph: csr_array
+
+    def logits(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the score of each pair (n, 2), (n,)."""
+        return HEURISTICS[self.name](self.graph, pairs)
+
+    def drawn_logits(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return nothing, of shape (0, n): a heuristic has no posterior."""
+        return np.zeros((0, len(pairs)))
+
+    def errors(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return NaN for each pair, (n,): a heuristic does not say how sure it is."""
+        return np.full(len(pairs), np.nan)

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, eye_array
-from sklearn.utils import check_random_state
 
 from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
@@ -21,6 +20,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.classify.inputs import LARGEST_IDENTITY, check_features, degrees
 
 _FEWEST_LINKS = 5
+_NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 _ENOUGH_HELD_OUT = 10  # so many links are held out even if they are a larger share
 
 
@@ -63,6 +63,11 @@ class LinkProblem:
         """Mean number of training links per node."""
         return float(self.graph.nnz / self.n_nodes)
 
+    @property
+    def n_unlinked(self) -> int:
+        """Number of pairs without a training link."""
+        return self.n_nodes * (self.n_nodes - 1) // 2 - self.graph.nnz // 2
+
     def hidden_pairs(self) -> csr_array:
         """Return the held-out and the asked pairs, each in one direction, as a mask (N, N)."""
         parts = [self.links, self.non_links]
@@ -73,7 +78,14 @@ class LinkProblem:
 
 
 def open_link_problem(
-    graph: Any, features: Any, validation: Any, asked: Any, held_out: float, seed: int
+    graph: Any,
+    features: Any,
+    validation: Any,
+    asked: Any,
+    held_out: float | None,
+    seed: int,
+    *,
+    weighted: bool = False,
 ) -> LinkProblem:
     """Check what the user gave, and hold links out if no validation pairs are given.
 
@@ -85,21 +97,26 @@ def open_link_problem(
     validation : pair of array-like of int, each of shape (n, 2), or None
         Links and non-links to judge by, none of them in `graph`.
     asked : array-like of int, shape (m, 2), or None
-    held_out : float
-        Share of the links to hold out without `validation`.
+    held_out : float or None
+        Share of the links to hold out without `validation`; None: none.
     seed : int
         Of the draw.
+    weighted : bool, default=False
+        Whether the weights of links count; only without `held_out`.
     """
     known = as_adjacency(graph)
     notes = []
-    if known.nnz and not (known.data == 1.0).all():
+    if not weighted and known.nnz and not (known.data == 1.0).all():
         notes.append("weights of links are not used: every link counts the same")
         known = csr_array((np.ones(known.nnz), known.indices, known.indptr), shape=known.shape)
     _check_size(known)
     rows, features_from = _features(features, known)
-    if features_from != "given":
+    if features_from != "given" and not weighted:
         notes.append(f"no features given: {features_from} features are used")
-    if validation is None:
+    if validation is None and held_out is None:
+        trained, links, non_links = known, _NO_PAIRS, _NO_PAIRS
+    elif validation is None:
+        assert held_out is not None
         split = split_links(known, validation=_share(known, held_out), test=0.0, random_state=seed)
         trained, links, non_links = split.train, split.validation_links, split.validation_non_links
         notes.append(
@@ -194,15 +211,3 @@ def pair_values(matrix: csr_array, pairs: Pairs) -> NDArray[np.float64]:
     if len(pairs) == 0:
         return np.zeros(0)
     return np.asarray(matrix[pairs[:, 0], pairs[:, 1]], dtype=np.float64).ravel()
-
-
-def seed_from(random_state: Any) -> int:
-    """Return an integer as it is, and a number drawn from anything else."""
-    if isinstance(random_state, int | np.integer) and random_state >= 0:
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31 - 1))
-    except ValueError as error:
-        raise InputError(
-            f"random_state is {random_state!r}. Give an integer >= 0, a RandomState or None."
-        ) from error

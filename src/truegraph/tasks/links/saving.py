@@ -18,13 +18,19 @@ from truegraph.data.storage import (
 )
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.classify.methods import options_from
 from truegraph.tasks.links.calibration import Calibration
 from truegraph.tasks.links.completed_graph import Filling
+from truegraph.tasks.links.heuristics import HeuristicScorer
+from truegraph.tasks.links.names import REFINED
+from truegraph.tasks.links.refined.model import RefinedModel, RefinedSettings
+from truegraph.tasks.links.refined.saving import refined_arrays, restored_refined
 from truegraph.tasks.links.training import LinkVectors
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, SavedFolder
 
 if TYPE_CHECKING:
     from truegraph.tasks.links.fitted import LinkEstimator
+    from truegraph.tasks.links.scorers import LinkScorer
 
 _FOLDER = SavedFolder("truegraph link predictor", "predictor", "predictor.json")
 _VECTORS = ("embedding", "vectors", "draws")
@@ -35,10 +41,12 @@ Estimator = TypeVar("Estimator", bound="LinkEstimator")
 def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     """Write a fitted predictor."""
     place = Path(folder)
-    found = estimator._vectors
-    arrays: dict[str, NDArray[Any]] = {name: getattr(found, name) for name in _VECTORS}
+    arrays = _scorer_arrays(estimator._scorer)
     arrays |= csr_to_arrays(estimator._known, "known")
     arrays |= csr_to_arrays(estimator.combined_graph_, "combined")
+    arrays["hidden"] = estimator._hidden
+    if estimator._features is not None:
+        arrays |= csr_to_arrays(estimator._features, "features")
     if estimator.points_ is not None:
         arrays["points"] = estimator.points_
     params = _plain_params(estimator, arrays)
@@ -58,6 +66,32 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
         "seconds": estimator.seconds_,
     }
     _FOLDER.write_document(place, estimator, document, files)
+
+
+def _scorer_arrays(scorer: LinkScorer) -> dict[str, NDArray[Any]]:
+    """Return what a model consists of, beside its graph and the estimator's parameters."""
+    if isinstance(scorer, LinkVectors):
+        return {name: getattr(scorer, name) for name in _VECTORS}
+    if isinstance(scorer, RefinedModel):
+        return refined_arrays(scorer)
+    return {}
+
+
+def _restored_scorer(
+    estimator: LinkEstimator, arrays: dict[str, NDArray[Any]], seed: int
+) -> LinkScorer:
+    if "vectors" in arrays:
+        return LinkVectors(*(arrays[name] for name in _VECTORS))
+    if estimator.model == REFINED:
+        return restored_refined(
+            arrays,
+            estimator.combined_graph_,
+            estimator._features,
+            estimator.learned_graph_,
+            options_from(estimator.options, RefinedSettings),
+            seed,
+        )
+    return HeuristicScorer(estimator.model, estimator.combined_graph_)
 
 
 def _plain_params(estimator: LinkEstimator, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
@@ -93,10 +127,11 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     if "given_embedding" in arrays:
         params["embedding"] = arrays["given_embedding"]
     estimator = kind(**params)
-    estimator._vectors = LinkVectors(*(arrays[name] for name in _VECTORS))
-    estimator.embedding_, estimator.points_ = arrays["embedding"], arrays.get("points")
     estimator._known = csr_from_arrays(arrays, "known")
     estimator.combined_graph_ = csr_from_arrays(arrays, "combined")
+    estimator._hidden, estimator.points_ = arrays["hidden"], arrays.get("points")
+    has_features = "features_indptr" in arrays
+    estimator._features = csr_from_arrays(arrays, "features") if has_features else None
     estimator.calibration_ = Calibration(**document["calibration"])
     estimator._sparse_prior = float(document["sparse_prior"])
     numbers = document["filling"]
@@ -106,4 +141,7 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator.seconds_ = dict(document["seconds"])
     has_graph = GRAPH in document["files"]
     estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
+    estimator._scorer = _restored_scorer(estimator, arrays, estimator.seed_)
+    estimator.embedding_ = getattr(estimator._scorer, "embedding", None)
+    estimator.n_nodes_ = int(estimator._known.shape[0])
     return estimator

@@ -62,11 +62,16 @@ class LinkSearch:
         tune(search, self._queries[sample], sample, truth)
         return search
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether no better pair can be missed."""
+        return isinstance(self._search, ExactSearch)
+
     def best_of(self, node: int, k: int) -> RankedPairs:
         """Return the k best pairs (node, j) without a link, fewer if there are fewer."""
         known = int(self._known.indptr[node + 1] - self._known.indptr[node])
         nodes = np.array([node])
-        return _top(self._unlinked(nodes, self._lists(nodes, k + known)), k)
+        return top_pairs(self._unlinked(nodes, self._lists(nodes, k + known)), k)
 
     def best(self, k: int) -> RankedPairs:
         """Return the k best pairs (i, j), i < j, without a link, fewer if there are fewer."""
@@ -75,7 +80,7 @@ class LinkSearch:
         best = _EMPTY
         while len(nodes):
             lists = self._lists(nodes, length)
-            best = _top(_merged(best, self._unlinked(nodes, lists), len(self._vectors)), k)
+            best = top_pairs(_merged(best, self._unlinked(nodes, lists), len(self._vectors)), k)
             if lists.shape[1] < length:
                 break
             nodes = self._unfinished(nodes, lists, best, k)
@@ -120,7 +125,7 @@ def _merged(found: RankedPairs, more: RankedPairs, n_nodes: int) -> RankedPairs:
     return RankedPairs(pairs[first], scores[first])
 
 
-def _top(found: RankedPairs, k: int) -> RankedPairs:
+def top_pairs(found: RankedPairs, k: int) -> RankedPairs:
     """Return the k best, equal scores by node numbers."""
     order = np.lexsort((found.pairs[:, 1], found.pairs[:, 0], -found.scores))[:k]
     return RankedPairs(found.pairs[order], found.scores[order])

@@ -17,11 +17,11 @@ from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs
 from truegraph.errors import InputError
+from truegraph.evaluation.link_metrics import link_auc, link_average_precision
 from truegraph.nn.autoencoders.base import (
     AutoEncoder,
     Judge,
     LinkData,
-    link_quality,
     one_torch_thread,
     train_autoencoder,
 )
@@ -71,6 +71,10 @@ class LinkVectors:
         """Return the logit of each pair in each draw, (S, n)."""
         found = [inner_products(draw, pairs) for draw in self.draws]
         return np.array(found).reshape(len(self.draws), len(pairs))
+
+    def errors(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return NaN for each pair, (n,): what is uncertain is in the draws."""
+        return np.full(len(pairs), np.nan)
 
 
 def inner_products(vectors: NDArray[np.float32], pairs: Pairs) -> NDArray[np.float64]:
@@ -176,9 +180,8 @@ def _judge(autoencoder: AutoEncoder, problem: LinkProblem) -> Judge:
     def quality(weights: Weights) -> float:
         with torch.no_grad():
             vectors = autoencoder.vectors(weights).cpu().numpy()
-        return link_quality(
-            inner_products(vectors, problem.links), inner_products(vectors, problem.non_links)
-        )
+        scores = [inner_products(vectors, p) for p in (problem.links, problem.non_links)]
+        return link_auc(*scores) + link_average_precision(*scores)
 
     return quality
 

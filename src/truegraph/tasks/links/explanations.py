@@ -1,0 +1,65 @@
+"""Why a link is suggested: who and what two nodes share, and how near they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.graphs.link_splits import Pairs
+
+_NAMED = 3  # shared neighbours and features that are named
+
+
+def explain(
+    pairs: Pairs,
+    graph: csr_array,
+    features: csr_array | None,
+    slack: Callable[[Pairs], NDArray[np.float64]] | None,
+) -> dict[str, Any]:
+    """Return the columns of an explanation, one entry per pair each.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (n, 2)
+    graph : csr_array, shape (N, N)
+        All links that are known.
+    features : csr_array, shape (N, F), or None
+    slack : callable or None
+        How far pairs are from having no edge in the learned graph.
+
+    Returns
+    -------
+    columns : dict
+        common_neighbours : how many there are;
+        through : up to three of them, those with the fewest links first;
+        shared_features : up to three columns that both nodes have, the rarest first;
+        slack : NaN where no graph was learned.
+    """
+    degree = np.diff(graph.indptr)
+    shared = [_shared(graph, pair) for pair in pairs]
+    columns = {
+        "common_neighbours": np.array([len(nodes) for nodes in shared], dtype=np.int64),
+        "through": [_first(nodes, degree) for nodes in shared],
+        "shared_features": [[] for _ in pairs],
+        "slack": np.full(len(pairs), np.nan) if slack is None else slack(pairs),
+    }
+    if features is not None:
+        rarity = np.bincount(features.indices, minlength=features.shape[1])
+        columns["shared_features"] = [_first(_shared(features, pair), rarity) for pair in pairs]
+    return columns
+
+
+def _shared(rows: csr_array, pair: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """Return the columns that two rows of a sparse matrix both have."""
+    first, second = (rows.indices[rows.indptr[row] : rows.indptr[row + 1]] for row in pair)
+    return np.intersect1d(first, second, assume_unique=True)
+
+
+def _first(found: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]]) -> list[int]:
+    """Return the few with the lowest counts, equal ones by their number."""
+    order = np.lexsort((found, count[found]))[:_NAMED]
+    return [int(number) for number in found[order]]

@@ -1,0 +1,249 @@
+"""The refined predictor: scores of pairs on the training graph, weighed by cross-fitted regression.
+
+A link's scores on a graph that holds it say little about links that are missing. So the links are
+cut into folds, and the links of a fold, with twice as many random pairs without a link, are scored
+on the graph without that fold; new pairs are scored on the whole training graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.graphs.adjacency import adjacency_from_edges
+from truegraph.data.graphs.link_splits import Pairs, links_of, sample_non_links
+from truegraph.errors import InputError
+from truegraph.tasks.links.candidates import bipartite_sides, crosses
+from truegraph.tasks.links.refined.columns import PairColumns, pair_columns
+from truegraph.tasks.links.refined.local_scale import SCALES
+from truegraph.tasks.links.refined.regression import Regression, fit_regression
+from truegraph.tasks.links.refined.similarities import Reduction, fit_reduction
+
+SLACK_NODES = 100_000  # up to here scale="auto" learns a graph
+_SCALES = {
+    "slack": "with the slack of a learned graph",
+    "neighbours": "with the distance of nearest neighbours",
+    "none": "without a local scale",
+}
+_NON_LINKS = 2  # per link
+_MOST_LINKS = 100_000  # that are scored; there are only a few weights to be found
+_BLOCK = 1 << 16  # pairs scored at a time
+_DRAWS = 8  # rounds of drawing pairs across the sides of a bipartite graph
+
+
+@dataclass(frozen=True)
+class RefinedSettings:
+    """Options of the refined predictor.
+
+    Attributes
+    ----------
+    rank : int
+        Dimensions of the reduced features, or of the vectors taken from a graph without features.
+    scale : {"auto", "slack", "neighbours", "none"}
+        The local scale of distances: the slack of a graph learned for every fold, the mean
+        distance to nearest neighbours, or none. "auto": with features "slack" up to 100,000 nodes,
+        then "neighbours"; without features "none", which is as good and quicker.
+    folds : int
+    hidden : float
+        Share of the links that is hidden to find out which suggestions are right.
+    """
+
+    rank: int = 128
+    scale: str = "auto"
+    folds: int = 5
+    hidden: float = 0.1
+
+    def __post_init__(self) -> None:
+        if self.rank < 1:
+            raise InputError(f"rank={self.rank} must be at least 1.")
+        if self.scale not in ("auto", *SCALES):
+            raise InputError(
+                f"scale={self.scale!r} is not known; use one of auto, {', '.join(SCALES)}."
+            )
+        if self.folds < 2:
+            raise InputError(f"folds={self.folds} must be at least 2.")
+        if not 0.0 < self.hidden < 0.5:
+            raise InputError(f"hidden={self.hidden} must be a share of the links from 0 to 0.5.")
+
+    def scale_for(self, n_nodes: int, has_features: bool) -> str:
+        """Return the scale that is used on a graph of that size."""
+        if self.scale != "auto":
+            return self.scale
+        if not has_features:
+            return "none"
+        return "slack" if n_nodes <= SLACK_NODES else "neighbours"
+
+
+@dataclass(frozen=True, eq=False)
+class NodeFeatures:
+    """Features of the nodes in the two forms that scores need.
+
+    Attributes
+    ----------
+    rows : csr_array of float32, shape (N, F), or None
+        Unit rows; None without features.
+    reduced : ndarray of float32, shape (N, d), or None
+        The same in few dimensions.
+    reduction : Reduction or None
+        How features become these.
+    """
+
+    rows: csr_array | None = None
+    reduced: NDArray[np.float32] | None = None
+    reduction: Reduction | None = None
+
+
+def prepared_features(features: csr_array | None, rank: int, seed: int) -> NodeFeatures:
+    """Weigh features (N, F) and reduce them; None stays None."""
+    if features is None:
+        return NodeFeatures()
+    reduction = fit_reduction(features, rank, seed)
+    rows = reduction.rows(features)
+    return NodeFeatures(rows, reduction.reduced(rows), reduction)
+
+
+@dataclass(frozen=True, eq=False)
+class RefinedModel:
+    """A fitted refined predictor.
+
+    Attributes
+    ----------
+    columns : PairColumns
+        Scores on the whole training graph.
+    regression : Regression
+        From scores to the log odds of a link among as many links as other pairs.
+    features : NodeFeatures
+    settings : RefinedSettings
+    seed : int
+    """
+
+    columns: PairColumns
+    regression: Regression
+    features: NodeFeatures
+    settings: RefinedSettings
+    seed: int
+
+    @property
+    def embedding(self) -> NDArray[np.float32]:
+        """Vectors of the nodes: features or eigenvectors, smoothed once over the graph, (N, d)."""
+        return self.columns.vectors.smoothed[1]
+
+    def describe(self) -> str:
+        """Return in words what pairs are scored by."""
+        by = "features and walks" if self.features.rows is not None else "walks and eigenvectors"
+        scale = self.settings.scale_for(self.columns.graph.shape[0], self.features.rows is not None)
+        return f"refined scores by {by}, {_SCALES[scale]}, on {self.settings.folds} folds"
+
+    def logits(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the log odds of each pair (n, 2), (n,)."""
+        return in_blocks(self.columns, self.regression, pairs)
+
+    def drawn_logits(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return nothing, of shape (0, n): the spread is a standard error, see `errors`."""
+        return np.zeros((0, len(pairs)))
+
+    def errors(self, pairs: Pairs) -> NDArray[np.float64]:
+        """Return the standard errors of these log odds, (n,)."""
+        return self.regression.errors(self.columns.of(pairs))
+
+
+def in_blocks(columns: PairColumns, regression: Regression, pairs: Pairs) -> NDArray[np.float64]:
+    """Return the log odds of many pairs (n, 2), holding the scores of some at a time, (n,)."""
+    found = [
+        regression.logits(columns.of(pairs[first : first + _BLOCK]))
+        for first in range(0, len(pairs), _BLOCK)
+    ]
+    return np.concatenate(found) if found else np.zeros(0)
+
+
+def columns_on(
+    graph: csr_array, features: NodeFeatures, settings: RefinedSettings, seed: int
+) -> PairColumns:
+    """Prepare the scores of pairs on a graph (N, N)."""
+    return pair_columns(
+        graph,
+        features.rows,
+        features.reduced,
+        scale=settings.scale_for(graph.shape[0], features.rows is not None),
+        rank=settings.rank,
+        seed=seed,
+    )
+
+
+def fit_refined(
+    graph: csr_array,
+    known: csr_array,
+    features: NodeFeatures,
+    settings: RefinedSettings,
+    seed: int,
+) -> RefinedModel:
+    """Fit the refined predictor.
+
+    Parameters
+    ----------
+    graph : csr_array of float64, shape (N, N)
+        The links to learn from; weights count.
+    known : csr_array of float64, shape (N, N)
+        These and other links, none of which may serve as a non-link.
+    features : NodeFeatures
+    settings : RefinedSettings
+    seed : int
+    """
+    scores, is_link = [], []
+    for rest, links, non_links in folds_of(graph, known, settings.folds, seed):
+        columns = columns_on(rest, features, settings, seed)
+        scores.append(columns.of(np.concatenate([links, non_links])))
+        is_link.append(np.repeat([True, False], [len(links), len(non_links)]))
+    regression = fit_regression(np.concatenate(scores), np.concatenate(is_link))
+    whole = columns_on(graph, features, settings, seed)
+    return RefinedModel(whole, regression, features, settings, seed)
+
+
+def folds_of(
+    graph: csr_array, known: csr_array, folds: int, seed: int
+) -> Iterator[tuple[csr_array, Pairs, Pairs]]:
+    """Yield for each fold the graph without it, links of the fold, and pairs without a link.
+
+    Of a large fold some links are yielded only, but none of the others is in the graph either.
+    """
+    rng = np.random.default_rng(seed)
+    links = links_of(graph)
+    fold = rng.permutation(np.arange(len(links)) % folds)
+    most = _MOST_LINKS // folds
+    for number in range(folds):
+        own = rng.permutation(np.flatnonzero(fold == number))[:most]
+        non_links = fair_non_links(graph, known, _NON_LINKS * len(own), rng)
+        yield without_links(graph, links, fold == number), links[np.sort(own)], non_links
+
+
+def without_links(graph: csr_array, links: Pairs, hidden: NDArray[np.bool_]) -> csr_array:
+    """Return a weighted graph without some of its links (n, 2)."""
+    kept = links[~hidden]
+    weights = np.asarray(graph[kept[:, 0], kept[:, 1]]).ravel()
+    return adjacency_from_edges(kept[:, 0], kept[:, 1], weights, graph.shape[0])
+
+
+def fair_non_links(
+    graph: csr_array, known: csr_array, count: int, rng: np.random.Generator
+) -> Pairs:
+    """Draw pairs without a link that could have one: in a bipartite graph across its sides."""
+    count = min(count, _available(known))
+    sides = bipartite_sides(graph)
+    if sides is None:
+        return sample_non_links(known, count, rng)
+    found = np.zeros((0, 2), dtype=np.int64)
+    for _ in range(_DRAWS):
+        drawn = sample_non_links(known, count, rng)
+        found = np.unique(np.concatenate([found, drawn[crosses(sides, drawn)]]), axis=0)
+        if len(found) >= count:
+            return rng.permutation(found)[:count]
+    return found if len(found) else sample_non_links(known, count, rng)
+
+
+def _available(known: csr_array) -> int:
+    nodes = known.shape[0]
+    return int(nodes * (nodes - 1) // 2 - known.nnz // 2)

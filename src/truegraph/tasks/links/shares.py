@@ -1,0 +1,129 @@
+"""Which share of the suggestions at a score is right: counted, not assumed.
+
+Hide a part h of the known links, suggest from the rest, and count the share q of suggestions at a
+score that are among the hidden links. The others are not all wrong: if the graph lacks links that
+nobody has observed, b for every known one, then for h hidden links at a score there are b of these
+among the suggestions too, and they were counted as wrong. Where only they are missing, the share
+of suggestions at this score that is right is
+
+    p = (b / h) * q / (1 - q),    b = missing / (1 - missing)
+
+Nothing in a graph tells what it lacks, so `missing` is an assumption. Probabilities are of links
+like the known ones, and stay at 0.99 at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.isotonic import IsotonicRegression
+
+from truegraph.errors import InputError
+
+_MOST = 0.99  # no count is certain
+_MOST_ERROR = 0.5
+
+Shares = NDArray[np.float64]
+
+
+def chances(counted: Shares, missing: float, hidden: float) -> Shares:
+    """Return the probability of suggestions from the counted shares of hidden links.
+
+    Parameters
+    ----------
+    counted : ndarray of float
+        q of the module's formula, in (0, 1).
+    missing : float
+        Part of the true links that the graph lacks, in (0, 1).
+    hidden : float
+        Part of the known links that was hidden when the shares were counted, in (0, 1).
+    """
+    return np.minimum(_factor(missing, hidden) * counted / (1.0 - counted), _MOST)
+
+
+def chance_errors(counted: Shares, errors: Shares, missing: float, hidden: float) -> Shares:
+    """Return the standard errors of `chances` from those of the counted shares."""
+    return np.minimum(_factor(missing, hidden) * errors / (1.0 - counted) ** 2, _MOST_ERROR)
+
+
+def _factor(missing: float, hidden: float) -> float:
+    return missing / (1.0 - missing) / hidden
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreShares:
+    """A rising map from scores to the share of suggestions that are hidden links.
+
+    Attributes
+    ----------
+    scores, shares : ndarray of float64, shape (b,)
+        Ascending; between them the map is linear, beyond them constant. Shares are in (0, 1).
+    errors : ndarray of float64, shape (b,)
+        Standard errors of the shares.
+    hidden : float
+        Part of the links that was hidden when the shares were counted.
+    """
+
+    scores: NDArray[np.float64]
+    shares: Shares
+    errors: Shares
+    hidden: float
+
+    def chances(self, scores: NDArray[np.floating], missing: float) -> Shares:
+        """Return the probability of suggestions with these scores."""
+        return chances(np.interp(scores, self.scores, self.shares), missing, self.hidden)
+
+    def chance_errors(self, scores: NDArray[np.floating], missing: float) -> Shares:
+        """Return its standard error, from the counts alone."""
+        counted = np.interp(scores, self.scores, self.shares)
+        errors = np.interp(scores, self.scores, self.errors)
+        return chance_errors(counted, errors, missing, self.hidden)
+
+
+def check_missing(missing: object) -> float:
+    """Return the part of the links that is taken to be missing, if it can be one."""
+    if not isinstance(missing, int | float | np.number) or not 0.0 < missing < 1.0:
+        raise InputError(
+            f"missing={missing!r} must be the share of the true links that the graph lacks, "
+            "between 0 and 1."
+        )
+    return float(missing)
+
+
+def count_shares(
+    scores: NDArray[np.floating],
+    is_right: NDArray[np.bool_],
+    hidden: float,
+    weight: NDArray[np.float64] | None = None,
+) -> ScoreShares:
+    """Fit the map: isotonic regression, each of its steps moved off 0 and 1.
+
+    A step of n suggestions with h right ones gets the share (h + 1/2) / (n + 1), so that the map
+    never says 0 or 1; it reaches from the lowest to the highest of its scores.
+
+    Parameters
+    ----------
+    scores : ndarray of float, shape (n,)
+        Of suggestions; at least one.
+    is_right : ndarray of bool, shape (n,)
+    hidden : float
+        Part of the links that was hidden.
+    weight : ndarray of float64, shape (n,), optional
+        How many suggestions each one stands for; default 1.
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    each = np.ones(len(values)) if weight is None else weight
+    rising = IsotonicRegression().fit(values, is_right.astype(np.float64), sample_weight=each)
+    steps = rising.predict(values)
+    _, step = np.unique(steps, return_inverse=True)
+    count = np.bincount(step, weights=each)
+    right = np.bincount(step, weights=each * is_right)
+    share = np.maximum.accumulate((right + 0.5) / (count + 1.0))
+    error = np.sqrt(share * (1.0 - share) / (count + 1.0))
+    lowest, highest = np.full(len(count), np.inf), np.full(len(count), -np.inf)
+    np.minimum.at(lowest, step, values)
+    np.maximum.at(highest, step, values)
+    places = np.column_stack([lowest, highest]).ravel()
+    return ScoreShares(places, np.repeat(share, 2), np.repeat(error, 2), hidden)

@@ -1,0 +1,40 @@
+"""Explanations of a small graph, by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from truegraph.tasks.links.explanations import explain
+
+
+def test_shared_neighbours_and_features_are_named():
+    dense = np.zeros((6, 6))
+    for i, j in (
+        (0, 2),
+        (1, 2),
+        (0, 3),
+        (1, 3),
+        (3, 4),
+        (0, 5),
+        (5, 1),
+        (5, 4),
+        (5, 2),
+        (0, 4),
+        (4, 1),
+    ):
+        dense[i, j] = dense[j, i] = 1.0
+    features = csr_array([[1, 1, 0], [1, 1, 1], [0, 1, 0], [0, 1, 0], [0, 0, 0], [0, 0, 1.0]])
+    found = explain(np.array([[0, 1], [2, 4]]), csr_array(dense), features, None)
+    assert found["common_neighbours"].tolist() == [4, 3]
+    assert found["through"] == [[2, 3, 4], [0, 1, 5]]  # fewest links first, three at most
+    assert found["shared_features"] == [[0, 1], []]  # the rarer one first
+    assert np.isnan(found["slack"]).all()
+
+
+def test_without_features_and_with_slack():
+    found = explain(np.array([[0, 1]]), csr_array((3, 3)), None, lambda pairs: np.full(1, 0.25))
+    assert found["shared_features"] == [[]]
+    assert found["slack"].tolist() == [0.25]
+    empty = explain(np.zeros((0, 2), dtype=np.int64), csr_array((3, 3)), None, None)
+    assert len(empty["through"]) == 0

@@ -1,0 +1,51 @@
+"""Counted shares: they hold, stay off 0 and 1, and move with the part that is missing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truegraph.errors import InputError
+from truegraph.tasks.links.shares import chance_errors, chances, check_missing, count_shares
+
+
+def test_shares_follow_the_truth_where_as_much_is_missing_as_was_hidden():
+    """A world of links and other pairs: a tenth of the links is missing, a tenth gets hidden."""
+    rng = np.random.default_rng(0)
+    scores = rng.exponential(size=200_000)
+    is_link = rng.random(200_000) < np.minimum(0.2 * scores, 0.95)
+    is_observed = is_link & (rng.random(200_000) < 0.9)
+    is_hidden = is_observed & (rng.random(200_000) < 0.1)
+    suggested = ~is_observed | is_hidden
+    shares = count_shares(scores[suggested], is_hidden[suggested], hidden=0.1)
+    for low in (0.5, 1.0, 2.0, 3.0):
+        chosen = ~is_observed & (scores > low) & (scores < low + 0.5)
+        stated = shares.chances(scores[chosen], 0.1).mean()
+        assert stated == pytest.approx(is_link[chosen].mean(), rel=0.25)
+    assert (np.diff(shares.chances(np.linspace(0, 9, 100), 0.1)) >= 0.0).all()
+    assert (shares.chance_errors(np.array([0.5, 4.0]), 0.1) > 0.0).all()
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_never_certain(right):
+    shares = count_shares(np.arange(5.0), np.full(5, right), hidden=0.1)
+    assert shares.shares[0] == pytest.approx(5.5 / 6 if right else 0.5 / 6)
+    found = shares.chances(np.array([-9.0, 2.0, 99.0]), 0.1)
+    assert ((found > 0.0) & (found <= 0.99)).all()
+    assert (shares.chance_errors(np.array([2.0]), 0.1) > 0.01).all()
+
+
+def test_chances_grow_in_proportion_to_what_is_missing():
+    counted = np.array([0.01, 0.2])
+    np.testing.assert_allclose(chances(counted, 0.5, 0.5), 2.0 * counted / (1.0 - counted))
+    np.testing.assert_allclose(chances(counted, 0.2, 0.5), 0.5 * counted / (1.0 - counted))
+    step = 1e-6
+    slope = (chances(counted + step, 0.2, 0.5) - chances(counted, 0.2, 0.5)) / step
+    errors = chance_errors(counted, np.full(2, 0.01), 0.2, 0.5)
+    np.testing.assert_allclose(errors, 0.01 * slope, rtol=1e-4)
+
+
+@pytest.mark.parametrize("missing", [0.0, 1.0, -1, "much", None])
+def test_impossible_parts_are_refused(missing):
+    with pytest.raises(InputError, match="missing="):
+        check_missing(missing)
