@@ -84,7 +84,7 @@ OTHER_NAMES = {
     "others": ("columns",),
     "users": ("items",),
     "validation": ("matrix",),
-} | {name: ("two lists",) for name in ("correct", "labels", "predicted", "uncertainty")}
+} | dict.fromkeys(("correct", "labels", "predicted", "uncertainty"), ("two lists",))
 
 
 def test_messages_name_the_argument(outcomes: dict[str, str]) -> None:
