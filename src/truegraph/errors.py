@@ -21,6 +21,10 @@ class DataError(TruegraphError):
     """A data set is missing, damaged or cannot be fetched."""
 
 
+class WriteError(TruegraphError, OSError):
+    """A file could not be written; the text names it and says what was kept."""
+
+
 class ConvergenceWarning(UserWarning):
     """A solver stopped before it reached the wanted tolerance."""
 

@@ -95,6 +95,21 @@ def table(
     return dense
 
 
+def array(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
+    """Return an array as it is, after checking that it is real, finite and of a shape.
+
+    None in the shape stands for any size. The check of what artefacts hold.
+    """
+    given = real_numbers(name, values)
+    if given.ndim != len(shape) or any(
+        want not in (None, size) for want, size in zip(shape, given.shape, strict=True)
+    ):
+        shown = ", ".join("any" if size is None else str(size) for size in shape)
+        raise InputError(f"{name} has shape {given.shape}, but ({shown}) is expected.")
+    check_finite(name, given)
+    return given
+
+
 def numbers(
     name: str, values: Any, *, length: int | None = None, nonnegative: bool = False
 ) -> NDArray[np.float64]:

@@ -7,12 +7,13 @@ one, never a part, and a failure leaves no temporary file behind.
 from __future__ import annotations
 
 import json
+import math
 import os
 import secrets
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.errors import InputError
+from truegraph import gate
+from truegraph.errors import InputError, TruegraphError, WriteError
 
 PathLike = str | os.PathLike[str]
 
@@ -45,16 +47,30 @@ def atomic_write(path: PathLike) -> Iterator[Path]:
         Where the caller writes. It is removed when the body raises.
     """
     target = Path(path)
-    target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary.touch()
+        mode = temporary.stat().st_mode  # what a new file has here; some writers make it private
         yield temporary
+        os.chmod(temporary, mode)
         _flush_to_disk(temporary)
         os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and not isinstance(error, TruegraphError):
+            raise _not_written(target, error) from error
         raise
     _flush_to_disk(target.parent)
+
+
+def _not_written(target: Path, error: OSError) -> WriteError:
+    kept = "The file of before is kept." if target.exists() else "Nothing was written."
+    return WriteError(
+        f"{target}: cannot be written: {error.strerror or error}. {kept} Free some space, or write "
+        "elsewhere."
+    )
 
 
 def _flush_to_disk(path: Path) -> None:
@@ -93,6 +109,10 @@ def read_json(path: PathLike) -> Any:
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not valid JSON: it is not UTF-8 text.") from error
+    except RecursionError as error:
+        raise InputError(f"{path}: not usable JSON: it is nested too deeply.") from error
+    except ValueError as error:  # a number of thousands of digits
+        raise InputError(f"{path}: not usable JSON: {error}.") from error
 
 
 def write_npz(path: PathLike, arrays: Mapping[str, NDArray[Any]], *, compress: bool = True) -> None:
@@ -109,13 +129,18 @@ def write_npz(path: PathLike, arrays: Mapping[str, NDArray[Any]], *, compress: b
         save(stream, **contents)
 
 
-def read_npz(path: PathLike) -> dict[str, NDArray[Any]]:
+def read_npz(path: PathLike, *, artefact: bool = False) -> dict[str, NDArray[Any]]:
     """Read every array of an npz file; nothing in the file is executed.
+
+    The sizes of all arrays are read and checked before the first is unpacked.
 
     Parameters
     ----------
     path : path-like
         A file written by `write_npz` or `numpy.savez`.
+    artefact : bool, default=False
+        Whether truegraph wrote it: what it saves never shrinks as much as a zip bomb does, so
+        that one is refused before it takes memory.
 
     Returns
     -------
@@ -132,8 +157,13 @@ def read_npz(path: PathLike) -> dict[str, NDArray[Any]]:
     if start != b"PK":
         raise InputError(f"{path}: not an npz file ({_what_it_is(start)}). {_REMEDY}")
     try:
+        check_npz_sizes(file, _ARTEFACT_RATIO if artefact else _MOST_RATIO)
         with np.load(file, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
+    except InputError:
+        raise
+    except MemoryError as error:
+        raise InputError(f"{path}: holds more than this computer's memory ({error}).") from error
     except _NPZ_DAMAGE as error:
         if "allow_pickle" in str(error):
             raise InputError(
@@ -143,6 +173,54 @@ def read_npz(path: PathLike) -> dict[str, NDArray[Any]]:
         raise InputError(
             f"{path}: damaged or truncated npz file ({error}). Copy or write the file again."
         ) from error
+
+
+_MOST_RATIO = 1100  # deflate cannot shrink anything more
+_ARTEFACT_RATIO = 100
+_SMALL = 100_000_000  # bytes of which the ratio does not matter
+_MOST_ARRAYS = 10_000
+
+
+def check_npz_sizes(path: Path, most_ratio: float) -> None:
+    """Raise unless the arrays of an npz file are as large as their headers and the zip say.
+
+    Only headers are read. An array may be `most_ratio` times as large as its packed form, unless
+    all of them together are small.
+    """
+    with zipfile.ZipFile(path) as archive:
+        members = archive.infolist()
+        names = {member.filename for member in members}
+        if len(members) > _MOST_ARRAYS or len(names) < len(members):
+            raise InputError(f"{path}: damaged npz file: {len(members)} arrays, some by one name.")
+        total = sum(member.file_size for member in members)
+        for member in members:
+            ratio = member.file_size / max(member.compress_size, 1)
+            if ratio > (_MOST_RATIO if total <= _SMALL else most_ratio):
+                raise InputError(
+                    f"{path}: refused: {member.filename} would unpack to {member.file_size} bytes "
+                    f"from {member.compress_size}. Copy or write the file again."
+                )
+            if member.filename.endswith(".npy"):
+                _check_header(path, archive, member)
+
+
+def _check_header(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> None:
+    with archive.open(member) as stream:
+        version = np.lib.format.read_magic(stream)
+        read = {
+            (1, 0): np.lib.format.read_array_header_1_0,
+            (2, 0): np.lib.format.read_array_header_2_0,
+        }.get(version)
+        if read is None:  # only names of fields beyond Latin-1 need a later version
+            raise InputError(f"{path}: {member.filename} has the unknown version {version}.")
+        shape, _, dtype = read(stream)
+        held = member.file_size - stream.tell()
+    wanted = math.prod(shape) * dtype.itemsize
+    if not dtype.hasobject and (any(size < 0 for size in shape) or wanted != held):
+        raise InputError(
+            f"{path}: damaged npz file: {member.filename} says {wanted} bytes and holds {held}. "
+            "Copy or write the file again."
+        )
 
 
 _REMEDY = "Save plain number or string arrays with numpy.savez_compressed."
@@ -193,18 +271,23 @@ def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> sparse.c
     ]
     if missing:
         raise InputError(f"arrays {missing} of the sparse matrix {prefix!r} are missing.")
+    indices, indptr = (
+        gate.whole_numbers(f"{prefix}_{part}", arrays[f"{prefix}_{part}"], at_least=0)
+        for part in ("indices", "indptr")
+    )
     # SciPy wants index arrays of one signed type; the file may hold a smaller one.
-    indices = _signed(arrays[f"{prefix}_indices"])
-    indptr = arrays[f"{prefix}_indptr"].astype(indices.dtype)
+    largest = max(int(indices.max(initial=0)), int(indptr.max(initial=0)))
+    if largest <= np.iinfo(np.int32).max and arrays[f"{prefix}_indices"].dtype.itemsize <= 4:
+        indices, indptr = indices.astype(np.int32), indptr.astype(np.int32)
     data = arrays.get(f"{prefix}_data")
     if data is None:
         data = np.ones(len(indices), dtype=np.float32)
     try:
-        rows, columns = (int(size) for size in arrays[f"{prefix}_shape"])
-        matrix = sparse.csr_array((data, indices, indptr), shape=(rows, columns))
-        matrix.check_format(full_check=True)
+        rows, columns = gate.whole_numbers(f"{prefix}_shape", arrays[f"{prefix}_shape"], length=2)
+        matrix = sparse.csr_array((data, indices, indptr), shape=(int(rows), int(columns)))
     except (ValueError, TypeError) as error:
         raise InputError(f"the sparse matrix {prefix!r} is damaged: {error}.") from error
+    gate.sparse_matrix(prefix, matrix)
     return matrix
 
 
@@ -235,7 +318,3 @@ def read_safetensors(path: PathLike) -> dict[str, NDArray[Any]]:
             f"{path}: damaged or not a safetensors file ({error}). Copy or write it again."
         ) from error
     return arrays
-
-
-def _signed(indices: NDArray[Any]) -> NDArray[Any]:
-    return indices.astype(np.int64 if indices.dtype.itemsize > 4 else np.int32, copy=False)

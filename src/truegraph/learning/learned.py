@@ -283,7 +283,7 @@ class LearnedGraph:
     @classmethod
     def load(cls, path: str | PathLike[str]) -> LearnedGraph:
         """Read a graph written by `save`."""
-        arrays = read_npz(Path(path))
+        arrays = read_npz(Path(path), artefact=True)
         try:
             n_users = int(arrays["n_users"])
             return cls(
@@ -298,7 +298,7 @@ class LearnedGraph:
                 f"{path} is not a learned graph: it lacks {error}; "
                 "expected a file of LearnedGraph.save"
             ) from error
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise InputError(
                 f"{path} is a damaged learned graph, or of another version: {error}; save it again"
             ) from error
@@ -330,14 +330,24 @@ def _parts(matrix: csr_array, prefix: str) -> dict[str, NDArray[Any]]:
 def _matrix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> csr_array:
     """Return the matrix stored under a prefix, after checking that its indices are in range."""
     parts = tuple(arrays[prefix + name] for name in ("data", "indices", "indptr"))
-    rows, columns = arrays["shape"]
+    rows, columns = gate.whole_numbers("shape", arrays["shape"], length=2)
     matrix = csr_array(parts, shape=(int(rows), int(columns)))
-    matrix.check_format(full_check=True)
+    gate.sparse_matrix(prefix + "matrix", matrix, shape=(int(rows), int(rows)))
+    mirror = csr_array(matrix.T)
+    if not (
+        np.array_equal(mirror.indptr, matrix.indptr)
+        and np.array_equal(mirror.indices, matrix.indices)
+    ):
+        raise ValueError(f"its {prefix}matrix does not store every pair in both directions")
     return matrix
 
 
 def _certificate(text: str) -> Certificate:
     try:
-        return Certificate(**json.loads(text))
-    except (TypeError, ValueError) as error:
+        made = Certificate(**json.loads(text))
+        for name in ("theta", "scale"):
+            if not 0.0 < float(getattr(made, name)) < float("inf"):
+                raise ValueError(f"{name} is {getattr(made, name)!r}")
+    except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"its certificate cannot be read ({error})") from error
+    return made

@@ -1,13 +1,18 @@
 """What the folders of all saved estimators have in common: a JSON document and files beside it.
 
-Nothing in a folder is ever executed. The document is written last and knows the checksums of the
-other files, so that damage and mixtures of two saves are noticed.
+Nothing in a folder is ever executed. The document is written last and knows names and checksums of
+the other files: until it is in place, the folder holds the estimator of before, whole; from then
+on the new one. Files of one save are never written over by another.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,8 +21,12 @@ from truegraph.data.storage import PathLike, existing_file, read_json, write_jso
 from truegraph.errors import InputError
 
 ARRAYS, WEIGHTS, GRAPH = "arrays.npz", "weights.safetensors", "learned_graph.npz"
+_ROLES = (ARRAYS, WEIGHTS, GRAPH)
+_ABANDONED = 3600.0  # seconds after which a file that no document names is left over
 
 Estimator = TypeVar("Estimator")
+Write = Callable[[Path], object]
+Files = Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -41,37 +50,67 @@ class SavedFolder:
     document: str
     version: int = 1
 
-    def write_document(
-        self, place: Path, estimator: object, facts: Mapping[str, Any], files: Iterable[str]
+    def save(
+        self,
+        folder: PathLike,
+        estimator: object,
+        facts: Mapping[str, Any],
+        writers: Mapping[str, Write],
     ) -> None:
-        """Write the document of an estimator whose other files have been written."""
-        header = {
-            "format": self.format,
-            "version": self.version,
-            "estimator": type(estimator).__name__,
-        }
-        checksums = {name: _checksum(place / name) for name in files}
-        write_json(place / self.document, {**header, **facts, "files": checksums})
+        """Write an estimator in place of the one that is there, by one atomic switch.
+
+        Parameters
+        ----------
+        folder : path-like
+        estimator : object
+        facts : mapping
+            For the document.
+        writers : mapping of ARRAYS, WEIGHTS or GRAPH to callable(path)
+            What writes each file.
+        """
+        place = Path(folder)
+        before = _listed(place / self.document)
+        written: list[Path] = []
+        try:
+            for role, write in writers.items():
+                written.append(_free_name(place, role))
+                write(written[-1])
+            header = {
+                "format": self.format,
+                "version": self.version,
+                "estimator": type(estimator).__name__,
+            }
+            checksums = {path.name: _checksum(path) for path in written}
+            write_json(place / self.document, {**header, **facts, "files": checksums})
+        except BaseException:
+            for path in written:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+            raise
+        _remove_others(place, before, set(checksums))
 
     def load(
         self,
         estimator: type[Estimator],
         folder: PathLike,
-        restore: Callable[[type[Estimator], dict[str, Any], Path], Estimator],
+        restore: Callable[[type[Estimator], dict[str, Any], Files], Estimator],
     ) -> Estimator:
-        """Return what `restore` makes of the class, the checked document and the folder."""
+        """Return what `restore` makes of the class, the checked document and the checked files."""
         place = Path(folder)
         document = self._checked_document(place, estimator.__name__)
         try:
-            return restore(estimator, document, place)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            files = self._checked_files(place, document.get("files"))
+            return restore(estimator, document, files)
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+            if isinstance(error, InputError) and str(place) in str(error):
+                raise
             raise InputError(
                 f"{folder}: damaged, or saved by another version ({error}). "
                 f"Save the {self.kind} again."
             ) from error
 
     def _checked_document(self, place: Path, estimator: str) -> dict[str, Any]:
-        """Return the document after checking what it is and that its files are undamaged."""
+        """Return the document after checking what it is."""
         path = place / self.document
         if not path.is_file():
             raise InputError(
@@ -89,19 +128,68 @@ class SavedFolder:
         saved = document.get("estimator")
         if saved != estimator:
             raise InputError(f"{place}: holds a {saved}, not a {estimator}. Use {saved}.load.")
-        self._check_files(place, document.get("files"))
         return document
 
-    def _check_files(self, place: Path, files: Any) -> None:
-        for name, checksum in (files if isinstance(files, dict) else {ARRAYS: None}).items():
-            if name not in (ARRAYS, WEIGHTS, GRAPH):
+    def _checked_files(self, place: Path, listed: Any) -> Files:
+        """Return the path of each kind of file, after comparing all checksums."""
+        if not isinstance(listed, dict):
+            raise InputError(f"{place}: damaged: {self.document} lists no files.")
+        files: dict[str, Path] = {}
+        for name, checksum in listed.items():
+            role = _role(name)
+            if role is None or role in files:
                 raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
-            if _checksum(place / name) != checksum:
+            files[role] = place / name
+            if _checksum(files[role]) != checksum:
                 raise InputError(
-                    f"{place / name}: damaged, or from another save: its checksum is not the one "
+                    f"{files[role]}: damaged, or from another save: its checksum is not the one "
                     f"in {self.document}. Copy the folder or save the {self.kind} again."
                 )
+        if ARRAYS not in files:
+            raise InputError(f"{place}: damaged: {self.document} lists no {ARRAYS}.")
+        return files
+
+
+def _listed(document: Path) -> set[str]:
+    """Return the names of the files of the save that is there; none if it is not sound."""
+    with suppress(InputError, AttributeError, TypeError):
+        return set(read_json(document)["files"])
+    return set()
+
+
+def _free_name(place: Path, role: str) -> Path:
+    """Take the usual name of a file, or, where another save has it, one of its own."""
+    path = place / role
+    with suppress(OSError):
+        place.mkdir(parents=True, exist_ok=True)
+        path.touch(exist_ok=False)
+        return path
+    return path.with_name(f"{path.stem}-{secrets.token_hex(4)}{path.suffix}")
+
+
+def _role(name: str) -> str | None:
+    """Return which of the files goes by a name."""
+    for role in _ROLES:
+        stem, _, suffix = role.partition(".")
+        if re.fullmatch(rf"{stem}(-[0-9a-f]{{8}})?\.{suffix}", name):
+            return role
+    return None
+
+
+def _remove_others(place: Path, before: set[str], kept: set[str]) -> None:
+    """Remove the files of the save before, and what is left over of saves that never ended."""
+    with suppress(OSError):
+        for path in place.iterdir():
+            if path.name in kept or _role(path.name) is None:
+                continue
+            with suppress(OSError):
+                if path.name in before or time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
 
 
 def _checksum(path: Path) -> str:
-    return hashlib.sha256(existing_file(path).read_bytes()).hexdigest()
+    digest = hashlib.sha256()
+    with existing_file(path).open("rb") as stream:
+        while block := stream.read(2**20):
+            digest.update(block)
+    return digest.hexdigest()

@@ -132,11 +132,12 @@ def draw_truncated(u: float, rng: Any) -> float:
         return z
     # An exponential of the best rate (Robert 1995) accepts at least 3 in 4.
     rate = 0.5 * (math.sqrt(u * u + 4.0) - u)
-    while True:
+    for _ in range(_MOST_PROPOSALS):
         z = rng.standard_exponential() / rate
         miss = z - u - rate
         if 0.5 * miss * miss <= rng.standard_exponential():
             return z
+    return math.nan  # u is not a number
 
 
 @_compiled

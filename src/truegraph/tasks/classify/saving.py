@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -11,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
+from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
@@ -31,12 +32,13 @@ from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Member
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
-from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFolder, Write
 
 if TYPE_CHECKING:
     from truegraph.tasks.classify.fitting import NodeEstimator
 
 _FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
+_MOST_SAMPLES = 10_000  # passes with dropout, which are drawn anew and not stored
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
 _LOGISTIC = ("shift", "scale", "coefficients", "intercept")
 
@@ -45,7 +47,6 @@ Estimator = TypeVar("Estimator", bound="NodeEstimator")
 
 def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
     """Write a fitted classifier."""
-    place = Path(folder)
     arrays: dict[str, NDArray[Any]] = {}
     params = estimator.get_params(deep=False)
     params["random_state"] = estimator.seed_
@@ -78,15 +79,13 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
         "observed_graph_weight": estimator.observed_graph_weight_,
     }
     arrays |= _fitted_arrays(estimator)
-    write_npz(place / ARRAYS, arrays)
-    files = [ARRAYS]
+    writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
     if weights is not None and not isinstance(weights, FittedLogistic):
-        write_safetensors(place / WEIGHTS, _tensors(weights))
-        files.append(WEIGHTS)
+        trained = weights
+        writers[WEIGHTS] = lambda path: write_safetensors(path, _tensors(trained))
     if estimator.learned_graph_ is not None:
-        estimator.learned_graph_.save(place / GRAPH)
-        files.append(GRAPH)
-    _FOLDER.write_document(place, estimator, document, files)
+        writers[GRAPH] = estimator.learned_graph_.save
+    _FOLDER.save(folder, estimator, document, writers)
 
 
 def _fitted_arrays(estimator: NodeEstimator) -> dict[str, NDArray[Any]]:
@@ -182,8 +181,9 @@ def load_estimator(kind: type[Estimator], folder: PathLike) -> Estimator:
     return _FOLDER.load(kind, folder, _restored)
 
 
-def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / ARRAYS)
+def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> Estimator:
+    arrays = read_npz(files[ARRAYS], artefact=True)
+    _check_sizes(arrays)
     estimator = kind(**_unpacked(document["params"], arrays))
     raw = csr_from_arrays(arrays, "features")
     estimator._inputs = NodeInputs(
@@ -201,26 +201,45 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator._probabilities = arrays["probabilities"]
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
-    estimator._weights = _restored_weights(document["weights"], estimator, arrays, place)
+    estimator._weights = _restored_weights(document["weights"], estimator, arrays, files)
     estimator.view_weights_ = document["view_weights"]
     estimator.observed_graph_weight_ = document["observed_graph_weight"]
-    has_graph = GRAPH in document["files"]
-    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
+    graph = LearnedGraph.load(files[GRAPH]) if GRAPH in files else None
+    if graph is not None and graph.n_nodes != raw.shape[0]:
+        raise InputError(f"the learned graph has {graph.n_nodes} nodes, the data {raw.shape[0]}")
+    estimator.learned_graph_ = graph
     return estimator
+
+
+def _check_sizes(arrays: dict[str, NDArray[Any]]) -> None:
+    """Raise unless the arrays are of the same nodes and classes, and their numbers in range."""
+    nodes, classes = arrays["probabilities"].shape
+    probabilities = gate.array("probabilities", arrays["probabilities"], (nodes, classes))
+    if classes != len(arrays["classes"]) or probabilities.min(initial=0.0) < 0.0:
+        raise InputError(f"probabilities are of {classes} classes, or negative")
+    if "expected_entropy" in arrays:
+        gate.array("expected_entropy", arrays["expected_entropy"], (nodes,))
+    labels = gate.whole_numbers("labels", arrays["labels"], length=nodes, at_least=UNLABELLED)
+    gate.indices("labels", labels[labels != UNLABELLED], classes, what="class")
+    gate.indices("train", arrays["train"], nodes)
+    for name, shape in (("features", (nodes, None)), ("graph", (nodes, nodes))):
+        gate.sparse_matrix(name, csr_from_arrays(arrays, name), shape=shape)
 
 
 def _restored_weights(
     described: dict[str, Any] | None,
     estimator: NodeEstimator,
     arrays: dict[str, NDArray[Any]],
-    place: Path,
+    files: Files,
 ) -> WeightSamples | Ensemble | FittedCommittee | FittedLogistic | None:
     if described is None:
         return None
     if "logistic" in described:
         own: dict[str, Any] = {n: arrays[f"logistic.{n}"] for n in described["logistic"]}
         return FittedLogistic(**{**dict.fromkeys(_LOGISTIC), **own})
-    tensors = read_safetensors(place / WEIGHTS)
+    tensors = read_safetensors(files[WEIGHTS])
+    for name, tensor in tensors.items():
+        gate.check_finite(name, tensor)
     if "voices" in described:
         trained = {
             name: _restored_ensemble(one, _below(tensors, name), estimator)
@@ -267,4 +286,6 @@ def _restored_samples(
         estimator._inputs.graph,
         len(estimator.classes_),
     )
-    return WeightSamples(classifier, described["rule"], int(described["samples"]))
+    stored = max(len(described["seeds"]), _MOST_SAMPLES)
+    samples = gate.whole_number("samples", described["samples"], at_least=1, at_most=stored)
+    return WeightSamples(classifier, described["rule"], samples)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph import gate
 from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
@@ -26,7 +26,7 @@ from truegraph.tasks.links.names import REFINED
 from truegraph.tasks.links.refined.model import RefinedModel, RefinedSettings
 from truegraph.tasks.links.refined.saving import refined_arrays, restored_refined
 from truegraph.tasks.links.training import LinkVectors
-from truegraph.tasks.saved_folder import ARRAYS, GRAPH, SavedFolder
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, Files, SavedFolder, Write
 
 if TYPE_CHECKING:
     from truegraph.tasks.links.fitted import LinkEstimator
@@ -40,7 +40,6 @@ Estimator = TypeVar("Estimator", bound="LinkEstimator")
 
 def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     """Write a fitted predictor."""
-    place = Path(folder)
     arrays = _scorer_arrays(estimator._scorer)
     arrays |= csr_to_arrays(estimator._known, "known")
     arrays |= csr_to_arrays(estimator.combined_graph_, "combined")
@@ -50,11 +49,9 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     if estimator.points_ is not None:
         arrays["points"] = estimator.points_
     params = _plain_params(estimator, arrays)
-    write_npz(place / ARRAYS, arrays)
-    files = [ARRAYS]
+    writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
     if estimator.learned_graph_ is not None:
-        estimator.learned_graph_.save(place / GRAPH)
-        files.append(GRAPH)
+        writers[GRAPH] = estimator.learned_graph_.save
     filling = estimator.filling_
     document = {
         "params": params,
@@ -65,7 +62,7 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
         "notes": list(estimator.notes_),
         "seconds": estimator.seconds_,
     }
-    _FOLDER.write_document(place, estimator, document, files)
+    _FOLDER.save(folder, estimator, document, writers)
 
 
 def _scorer_arrays(scorer: LinkScorer) -> dict[str, NDArray[Any]]:
@@ -121,8 +118,9 @@ def load_predictor(kind: type[Estimator], folder: PathLike) -> Estimator:
     return _FOLDER.load(kind, folder, _restored)
 
 
-def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / ARRAYS)
+def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> Estimator:
+    arrays = read_npz(files[ARRAYS], artefact=True)
+    nodes = _checked_size(arrays)
     params = dict(document["params"])
     if "given_embedding" in arrays:
         params["embedding"] = arrays["given_embedding"]
@@ -139,9 +137,28 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     estimator.seed_ = int(document["seed"])
     estimator.notes_ = tuple(document["notes"])
     estimator.seconds_ = dict(document["seconds"])
-    has_graph = GRAPH in document["files"]
-    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH) if has_graph else None
+    graph = LearnedGraph.load(files[GRAPH]) if GRAPH in files else None
+    if graph is not None and graph.n_nodes != nodes:
+        raise InputError(f"the learned graph has {graph.n_nodes} nodes, the data {nodes}")
+    estimator.learned_graph_ = graph
     estimator._scorer = _restored_scorer(estimator, arrays, estimator.seed_)
     estimator.embedding_ = getattr(estimator._scorer, "embedding", None)
-    estimator.n_nodes_ = int(estimator._known.shape[0])
+    estimator.n_nodes_ = nodes
     return estimator
+
+
+def _checked_size(arrays: dict[str, NDArray[Any]]) -> int:
+    """Return the number of nodes, after checking that all arrays are of the same."""
+    nodes = int(csr_from_arrays(arrays, "known").shape[0])
+    for name, width in (("known", nodes), ("combined", nodes), ("features", None)):
+        if f"{name}_indptr" in arrays:
+            gate.sparse_matrix(name, csr_from_arrays(arrays, name), shape=(nodes, width))
+    for name in ("embedding", "vectors", "points", "given_embedding"):
+        if name in arrays:
+            gate.array(name, arrays[name], (nodes, None))
+    if len(arrays.get("draws", ())):
+        gate.array("draws", arrays["draws"], (None, nodes, None))
+    gate.pairs("hidden", arrays["hidden"], nodes)
+    for name, array in arrays.items():
+        gate.check_finite(name, array)
+    return nodes

@@ -6,7 +6,6 @@ Ids may be strings, numbers and tuples of them.
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.data.identifiers import ids_from_json, ids_to_json
 from truegraph.data.interactions.interactions import Interactions
 from truegraph.data.storage import (
@@ -25,6 +25,7 @@ from truegraph.data.storage import (
     write_npz,
     write_safetensors,
 )
+from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.recommenders.registry import (
     RANKING_MODELS,
@@ -36,7 +37,7 @@ from truegraph.tasks.recommend.estimator import BayesianRecommender
 from truegraph.tasks.recommend.false_negatives import RemovedNegatives
 from truegraph.tasks.recommend.fitted import FittedRecommender
 from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
-from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, SavedFolder
+from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFolder, Write
 
 _FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
 _VECTORS = "vectors of users and items"  # beside the weights, in the same file
@@ -46,7 +47,6 @@ Estimator = TypeVar("Estimator", bound=FittedRecommender)
 
 def save_recommender(estimator: FittedRecommender, folder: PathLike) -> None:
     """Write a fitted recommender."""
-    place = Path(folder)
     data, scorer = estimator.interactions_, estimator._scorer
     document: dict[str, Any] = {
         "params": _plain_params(estimator),
@@ -63,21 +63,19 @@ def save_recommender(estimator: FittedRecommender, folder: PathLike) -> None:
         **csr_to_arrays(estimator._seen, "seen"),
         **_history_arrays(estimator),
     }
-    files = [ARRAYS]
+    writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
     if isinstance(scorer, VectorScorer):
         tensors = {name: tensor.numpy() for name, tensor in scorer.weights.items()}
-        write_safetensors(place / WEIGHTS, tensors | {_VECTORS: scorer.vectors})
-        files.append(WEIGHTS)
+        tensors[_VECTORS] = scorer.vectors
+        writers[WEIGHTS] = lambda path: write_safetensors(path, tensors)
     else:
         assert isinstance(scorer, HistoryScorer)
         arrays |= _packed_weights(scorer.recommender.weights)
     if isinstance(estimator, BayesianRecommender):
         arrays |= csr_to_arrays(estimator.removed_negatives_.pairs, "removed")
         document["bayesian"] = _bayesian_facts(estimator)
-        estimator.learned_graph_.save(place / GRAPH)
-        files.append(GRAPH)
-    write_npz(place / ARRAYS, arrays)
-    _FOLDER.write_document(place, estimator, document, files)
+        writers[GRAPH] = estimator.learned_graph_.save
+    _FOLDER.save(folder, estimator, document, writers)
 
 
 def _plain_params(estimator: FittedRecommender) -> dict[str, Any]:
@@ -129,13 +127,14 @@ def load_recommender(kind: type[Estimator], folder: PathLike) -> Estimator:
     return _FOLDER.load(kind, folder, _restored)
 
 
-def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> Estimator:
-    arrays = read_npz(place / ARRAYS)
+def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> Estimator:
+    arrays = read_npz(files[ARRAYS], artefact=True)
     params = document["params"]
     if "fractions" in params:
         params["fractions"] = tuple(params["fractions"])
     estimator = kind(**params)
-    train, seen = csr_from_arrays(arrays, "train"), csr_from_arrays(arrays, "seen")
+    shape = len(document["users"]), len(document["items"])
+    train, seen = (_pairs(arrays, name, shape) for name in ("train", "seen"))
     estimator.seed_ = int(document["seed"])
     estimator.seconds_ = float(document["seconds"])
     estimator.interactions_ = _interactions(document, seen)
@@ -143,11 +142,18 @@ def _restored(kind: type[Estimator], document: dict[str, Any], place: Path) -> E
     counts = np.bincount(train.indices, minlength=train.shape[1])
     estimator._popularity = counts.astype(np.float32)
     settings = recommender_settings(params["model"], document["settings"])
-    estimator._scorer = _scorer(params["model"], settings, train, arrays, place)
+    estimator._scorer = _scorer(params["model"], settings, train, arrays, files)
     estimator.history_ = _history(arrays, estimator._scorer)
     if isinstance(estimator, BayesianRecommender):
-        _restore_bayesian(estimator, document["bayesian"], arrays, place)
+        _restore_bayesian(estimator, document["bayesian"], arrays, files)
     return estimator
+
+
+def _pairs(arrays: dict[str, NDArray[Any]], name: str, shape: tuple[int, int]) -> csr_array:
+    """Return a stored matrix of users and items, as large as the lists of their ids."""
+    matrix = csr_from_arrays(arrays, name)
+    gate.sparse_matrix(name, matrix, shape=shape)
+    return matrix
 
 
 def _interactions(document: dict[str, Any], seen: csr_array) -> Interactions:
@@ -163,17 +169,21 @@ def _interactions(document: dict[str, Any], seen: csr_array) -> Interactions:
 
 
 def _scorer(
-    name: str, settings: Any, train: csr_array, arrays: dict[str, NDArray[Any]], place: Path
+    name: str, settings: Any, train: csr_array, arrays: dict[str, NDArray[Any]], files: Files
 ) -> Scorer:
     if name in RANKING_MODELS:
-        tensors = read_safetensors(place / WEIGHTS)
-        vectors = tensors.pop(_VECTORS)
+        tensors = read_safetensors(files[WEIGHTS])
+        for key, tensor in tensors.items():
+            gate.check_finite(key, tensor)
+        vectors = gate.array(_VECTORS, tensors.pop(_VECTORS), (sum(train.shape), None))
         weights = {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
         return VectorScorer(RANKING_MODELS[name](settings, train), weights, vectors)
     kind: Any = find_recommender(name)
+    items = train.shape[1]
     if "weights_indptr" in arrays:
-        return HistoryScorer(kind(settings, csr_from_arrays(arrays, "weights")), train)
-    return HistoryScorer(kind(settings, arrays["weights"]), train)
+        return HistoryScorer(kind(settings, _pairs(arrays, "weights", (items, items))), train)
+    shape = (items,) if arrays["weights"].ndim == 1 else (items, items)
+    return HistoryScorer(kind(settings, gate.array("weights", arrays["weights"], shape)), train)
 
 
 def _history(arrays: dict[str, NDArray[Any]], scorer: Scorer) -> TrainedRanking | None:
@@ -189,10 +199,14 @@ def _restore_bayesian(
     estimator: BayesianRecommender,
     facts: dict[str, Any],
     arrays: dict[str, NDArray[Any]],
-    place: Path,
+    files: Files,
 ) -> None:
-    estimator.learned_graph_ = LearnedGraph.load(place / GRAPH)
-    pairs = csr_from_arrays(arrays, "removed")
+    shape = estimator._train_pairs.shape
+    graph = LearnedGraph.load(files[GRAPH])
+    if graph.n_nodes != sum(shape) or graph.n_users != shape[0]:
+        raise InputError(f"the learned graph is of {graph.n_nodes} users and items, not {shape}")
+    estimator.learned_graph_ = graph
+    pairs = _pairs(arrays, "removed", shape)
     estimator.fraction_ = float(facts["fraction"])
     estimator.removed_negatives_ = RemovedNegatives(pairs, estimator.fraction_, int(facts["kept"]))
     correlation = facts["rank_correlation"]

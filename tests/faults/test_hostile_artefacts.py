@@ -1,0 +1,219 @@
+"""Artefacts that someone tampered with: refused with a message, quickly and in little memory."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import zipfile
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph import (
+    InputError,
+    LearnedGraph,
+    LinkPredictor,
+    NodeClassifier,
+    Recommender,
+    learn_graph,
+)
+from truegraph.data.storage import read_json, read_npz
+
+RNG = np.random.default_rng(0)
+POINTS = RNG.normal(size=(20, 3))
+MATRIX = csr_array((RNG.random((12, 9)) < 0.4).astype(float))
+RING = csr_array(np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1))
+
+
+def changed_graph(tmp_path: Path, **arrays: Any) -> Path:
+    learn_graph(POINTS, 4).save(tmp_path / "graph.npz")
+    content = read_npz(tmp_path / "graph.npz")
+    for name, array in arrays.items():
+        content[name] = array(content[name]) if callable(array) else array
+    np.savez(tmp_path / "graph.npz", **content)
+    return tmp_path / "graph.npz"
+
+
+def put(array: Any, value: Any, place: int = 3) -> Any:
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+def certified(**values: Any) -> Any:
+    return lambda text: np.array(json.dumps(json.loads(str(text)) | values))
+
+
+GRAPHS: dict[str, dict[str, Any]] = {
+    "too many multipliers": {"multipliers": lambda m: np.append(m, m)},
+    "too few multipliers": {"multipliers": lambda m: m[:-3]},
+    "NaN multiplier": {"multipliers": lambda m: put(m, np.nan)},
+    "negative multiplier": {"multipliers": lambda m: put(m, -1.0)},
+    "infinite distance": {"candidates_data": lambda d: put(d, np.inf)},
+    "negative weight": {"data": lambda d: put(d, -1.0)},
+    "index outside": {"candidates_indices": lambda i: put(i, 20)},
+    "asymmetric": {"candidates_indices": lambda i: put(i, i[3] - 1 or 5, 3)},
+    "larger shape": {"shape": np.array([10**7, 10**7])},
+    "negative shape": {"shape": np.array([-20, 20])},
+    "no square": {"shape": np.array([20, 30])},
+    "too many users": {"n_users": np.array(20)},
+    "theta NaN": {"certificate": certified(theta=float("nan"))},
+    "theta negative": {"certificate": certified(theta=-1.0)},
+    "theta text": {"certificate": certified(theta="one")},
+    "scale infinite": {"certificate": certified(scale=float("inf"))},
+    "deep certificate": {"certificate": np.array("[" * 100_000)},
+    "names of another number": {"names": np.array('["a"]')},
+    "deep names": {"names": np.array("[" * 100_000)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", GRAPHS)
+def test_learned_graphs(tmp_path: Path, fault: str) -> None:
+    path = changed_graph(tmp_path, **GRAPHS[fault])
+    with pytest.raises(InputError, match=r"graph\.npz"):
+        LearnedGraph.load(path)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("saved")
+    labels = np.arange(20) % 2
+    classifier = NodeClassifier("gcn", options={"epochs": 3}, random_state=0)
+    classifier.fit(POINTS, labels, graph=RING).save(folder / "classifier")
+    Recommender("ease", random_state=0).fit(MATRIX).save(folder / "recommender")
+    model = LinkPredictor("vgae", options={"epochs": 3}, random_state=0)
+    model.fit(RING).save(folder / "predictor")
+    return folder
+
+
+KINDS: dict[str, Any] = {
+    "classifier": NodeClassifier,
+    "recommender": Recommender,
+    "predictor": LinkPredictor,
+}
+
+
+def tampered(saved: Path, tmp_path: Path, kind: str) -> Path:
+    return Path(shutil.copytree(saved / kind, tmp_path / kind))
+
+
+def with_arrays(folder: Path, kind: str, **arrays: Any) -> None:
+    """Change arrays, and the checksum with them."""
+    content = read_npz(folder / "arrays.npz")
+    content |= {name: change(content[name]) for name, change in arrays.items()}
+    np.savez(folder / "arrays.npz", **content)
+    document = read_json(folder / f"{kind}.json")
+    document["files"]["arrays.npz"] = sha256((folder / "arrays.npz").read_bytes()).hexdigest()
+    (folder / f"{kind}.json").write_text(json.dumps(document))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("files", [{}, None, [], {"classifier.json": "0"}, {"arrays-1.npz": "0"}])
+def test_every_file_is_listed(saved: Path, tmp_path: Path, kind: str, files: Any) -> None:
+    folder = tampered(saved, tmp_path, kind)
+    document = read_json(folder / f"{kind}.json") | {"files": files}
+    (folder / f"{kind}.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match=kind):
+        KINDS[kind].load(folder)
+
+
+ARRAYS = [
+    ("classifier", "probabilities", lambda a: a[:-1]),
+    ("classifier", "probabilities", lambda a: a[:, :1]),
+    ("classifier", "probabilities", lambda a: put(a, np.nan)),
+    ("classifier", "labels", lambda a: a + 5),
+    ("classifier", "labels", lambda a: a + 0.5),
+    ("classifier", "train", lambda a: a + 100),
+    ("classifier", "graph_shape", lambda a: a * 10**6),
+    ("classifier", "features_indices", lambda a: a + 10**6),
+    ("classifier", "features_data", lambda a: put(a, np.inf)),
+    ("recommender", "train_shape", lambda a: np.array([a[0], 10**7])),
+    ("recommender", "seen_shape", lambda a: np.array([a[0], 10**7])),
+    ("recommender", "train_indices", lambda a: put(a, 10**6)),
+    ("recommender", "train_indptr", lambda a: put(a, 10**6)),
+    ("recommender", "weights", lambda a: a[:-1]),
+    ("recommender", "weights", lambda a: put(a, np.nan)),
+    ("predictor", "vectors", lambda a: a[:-1]),
+    ("predictor", "vectors", lambda a: put(a, np.nan)),
+    ("predictor", "embedding", lambda a: a[:-1]),
+    ("predictor", "draws", lambda a: a[:, :-1]),
+    ("predictor", "known_shape", lambda a: a * 10**6),
+    ("predictor", "combined_indices", lambda a: put(a, -1)),
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "change"), ARRAYS)
+def test_arrays_agree(saved: Path, tmp_path: Path, kind: str, name: str, change: Any) -> None:
+    folder = tampered(saved, tmp_path, kind)
+    with_arrays(folder, kind, **{name: change})
+    with pytest.raises(InputError, match=f"{kind}: damaged"):
+        KINDS[kind].load(folder)
+
+
+def test_samples_are_bounded(saved: Path, tmp_path: Path) -> None:
+    folder = tampered(saved, tmp_path, "classifier")
+    document = read_json(folder / "classifier.json")
+    document["weights"]["samples"] = 10**9
+    (folder / "classifier.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="samples=1000000000"):
+        NodeClassifier.load(folder)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"seed": ' + "1" * 5000 + "}", "\ud800", "{}"])
+def test_documents(saved: Path, tmp_path: Path, kind: str, text: str) -> None:
+    folder = tampered(saved, tmp_path, kind)
+    (folder / f"{kind}.json").write_text(text, errors="surrogatepass")
+    with pytest.raises(InputError, match=f"{kind}.json"):
+        KINDS[kind].load(folder)
+
+
+def test_numpy_headers_that_claim_more_than_there_is(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", points=POINTS)
+    with zipfile.ZipFile(tmp_path / "a.npz") as archive:
+        content = archive.read("points.npy")
+    claimed = content.replace(b"(20, 3), ", b"(10**9,3)", 1)
+    huge = content.replace(
+        b"'shape': (20, 3), }" + b" " * 20, b"'shape': (200000000000000, 3), }" + b" " * 7, 1
+    )
+    for number, text in enumerate((claimed, huge)):
+        path = tmp_path / f"{number}.npz"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("points.npy", text)
+        with pytest.raises(InputError, match="damaged"):
+            read_npz(path)
+
+
+BOMB = """
+import resource, sys
+from truegraph import InputError, LearnedGraph
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+try:
+    LearnedGraph.load(sys.argv[1])
+except InputError as error:
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(grown // 1024, error)
+"""
+
+
+def test_a_zip_bomb_is_refused_within_little_memory(tmp_path: Path) -> None:
+    learn_graph(POINTS, 4).save(tmp_path / "graph.npz")
+    content = read_npz(tmp_path / "graph.npz")
+    content["multipliers"] = np.ones(40_000_000)
+    np.savez_compressed(tmp_path / "graph.npz", **content)
+    assert (tmp_path / "graph.npz").stat().st_size < 2e6
+    run = subprocess.run(
+        [sys.executable, "-c", BOMB, str(tmp_path / "graph.npz")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    grown, message = run.stdout.split(" ", 1)
+    assert int(grown) < 200
+    assert "would unpack to 320000128 bytes" in message
