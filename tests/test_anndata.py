@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.sparse.csgraph import connected_components
 from sklearn.metrics import adjusted_rand_score
 
 from truegraph import InputError, learn_graph
@@ -27,7 +28,7 @@ def test_the_graph_is_written_where_scanpy_looks(cells) -> None:
     assert about["connectivities_key"] == "connectivities"
     assert about["params"]["n_neighbors"] == 6
     assert graph.names == tuple(cells.obs_names)
-    expected = learn_graph(cells.X, degree=6, random_state=0)
+    expected = learn_graph(cells.X, degree=6, connected=True, random_state=0)
     written = cells.obsp["connectivities"]
     np.testing.assert_array_equal(written.indices, expected.adjacency.indices)
     np.testing.assert_allclose(written.data, expected.memberships().data, rtol=1e-6)
@@ -48,7 +49,7 @@ def test_a_key_keeps_two_graphs_apart(cells) -> None:
 def test_other_representations(cells) -> None:
     cells.obsm["X_other"] = cells.X[:, ::-1].copy()
     graph = neighbors(cells, degree=5, use_rep="X_other", metric="cosine")
-    expected = learn_graph(cells.obsm["X_other"], degree=5, metric="cosine")
+    expected = learn_graph(cells.obsm["X_other"], degree=5, metric="cosine", connected=True)
     np.testing.assert_array_equal(graph.adjacency.indices, expected.adjacency.indices)
     np.testing.assert_allclose(
         cells.obsp["distances"].data, expected.edge_distances().data, rtol=1e-6
@@ -67,6 +68,14 @@ def test_other_representations(cells) -> None:
 def test_bad_arguments_are_named(cells, options, message) -> None:
     with pytest.raises(InputError, match=message):
         neighbors(cells, degree=5, **options)
+
+
+def test_distant_groups_of_cells_are_joined_unless_that_is_not_wanted(cells) -> None:
+    cells.X[:40] += 100.0
+    neighbors(cells, degree=4)
+    assert connected_components(cells.obsp["connectivities"])[0] == 1
+    neighbors(cells, degree=4, connected=False)
+    assert connected_components(cells.obsp["connectivities"])[0] >= 2
 
 
 def test_many_columns_need_principal_components() -> None:

@@ -28,11 +28,12 @@ _MANY_GENES = 50  # scanpy, too, uses principal components from here on
 
 def neighbors(
     adata: AnnData,
-    degree: float | None = None,
+    degree: float | str = "auto",
     *,
     use_rep: str | None = None,
     n_pcs: int | None = None,
     metric: str = "sqeuclidean",
+    connected: bool = True,
     key_added: str | None = None,
     random_state: Any = 0,
     n_jobs: int | None = None,
@@ -45,13 +46,15 @@ def neighbors(
     Parameters
     ----------
     adata : AnnData
-    degree : float, optional
+    degree : float or "auto", default="auto"
         As of `truegraph.learn_graph`: wanted average number of edges per cell.
     use_rep : str, optional
         Key of ``obsm``, or "X". Default: "X_pca" if the data have more than 50 columns, else "X".
     n_pcs : int, optional
         Use only the first so many columns.
     metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
+    connected : bool, default=True
+        Whether to join components by their best pairs, as of `truegraph.learn_graph`.
     key_added : str, optional
         Where to write, as of ``scanpy.pp.neighbors``; pass it to scanpy's tools as
         ``neighbors_key``.
@@ -73,7 +76,14 @@ def neighbors(
         points = points[:, :n_pcs]
     if metric == "precomputed":
         raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here")
-    graph = learn_graph(points, degree, metric=metric, random_state=random_state, n_jobs=n_jobs)
+    graph = learn_graph(
+        points,
+        degree,
+        metric=metric,
+        connected=connected,
+        random_state=random_state,
+        n_jobs=n_jobs,
+    )
     about = {
         "method": "truegraph",
         "metric": "euclidean" if metric == "sqeuclidean" else metric,

@@ -38,7 +38,7 @@ class LearnGraph(BaseTransform):
 
     Parameters
     ----------
-    degree : float, optional
+    degree : float or "auto", optional
         Wanted average number of edges per node; default 10.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
 first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
@@ -52,7 +52,7 @@ first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs,
 
     def __init__(
         self,
-        degree: float | None = None,
+        degree: float | str | None = None,
         *,
         theta: float | None = None,
         alpha: float | None = None,

@@ -92,7 +92,7 @@ BAD_OPTIONS = [
     ({"degree": 0.5}, "degree must be a finite number >= 1, not 0.5"),
     ({"degree": -3}, "degree must be a finite number >= 1, not -3"),
     ({"degree": np.nan}, "degree must be a finite number >= 1, not nan"),
-    ({"degree": "ten"}, "degree must be a finite number >= 1, not 'ten'"),
+    ({"degree": "ten"}, "degree must be a finite number >= 1 or 'auto', not 'ten'"),
     ({"theta": 0.0}, "theta must be a finite number > 0, not 0"),
     ({"alpha": 1.0, "beta": -1.0}, "beta must be a finite number > 0, not -1"),
     ({"alpha": 1.0}, "given by alpha; give degree, or theta, or alpha and beta together"),
@@ -290,3 +290,9 @@ def test_every_form_of_users_and_items(form: Any) -> None:
     wanted = learn_bipartite_graph(POINTS[:8], POINTS[8:], theta=1.0, tol=1e-12).biadjacency
     found = learn_bipartite_graph(users, items, theta=1.0, tol=1e-12).biadjacency
     assert abs(found - wanted).max() < 1e-6
+
+
+def test_an_automatic_degree_says_what_it_is_and_gives_way() -> None:
+    rng = np.random.default_rng(0)
+    assert learn_graph(rng.normal(size=(60, 3)), "auto").certificate.wanted_degree == 12.0
+    assert learn_graph(rng.normal(size=(6, 3)), "auto").certificate.wanted_degree == 5.0

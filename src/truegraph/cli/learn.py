@@ -40,7 +40,10 @@ def learn(
         ),
     ],
     degree: Annotated[
-        float | None, typer.Option(help="Wanted average number of edges per node. [default: 10]")
+        str | None,
+        typer.Option(
+            metavar="NUMBER|auto", help="Wanted average number of edges per node. [default: 10]"
+        ),
     ] = None,
     theta: Annotated[
         float | None, typer.Option(help="Sparsity parameter, instead of --degree.")
@@ -137,7 +140,7 @@ def learn(
     from truegraph.learning import inputs
 
     options: dict[str, Any] = {
-        "degree": degree,
+        "degree": _number_or_auto(degree),
         "theta": theta,
         "alpha": None,
         "beta": None,
@@ -172,6 +175,14 @@ def learn(
         print_json(_document(graph, found, job))
     elif not quiet:
         _print_summary(graph, found, job)
+
+
+def _number_or_auto(degree: str | None) -> float | str | None:
+    """Return the number that a text stands for, and other texts for the learner to judge."""
+    try:
+        return None if degree is None else float(degree)
+    except ValueError:
+        return degree
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -20,6 +20,7 @@ ENGINES = ("auto", "exact", "hnsw", "ivf")
 SCOPES = ("candidates", "global")
 SOLVERS = ("newton", "primal-dual")
 _DEFAULT_DEGREE = 10.0
+_AUTO_DEGREE = 12.0  # results/graph_quality_development.csv
 DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
 
 
@@ -28,6 +29,7 @@ class Settings:
     """The learner's options after checking, with defaults filled in."""
 
     degree: float | None
+    is_degree_auto: bool
     theta: float | None
     scale: float
     candidate_ratio: float
@@ -61,6 +63,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
     max_iter = options["max_iter"]
     return Settings(
         degree=degree,
+        is_degree_auto=isinstance(options["degree"], str),
         theta=theta,
         scale=scale,
         candidate_ratio=check_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
@@ -140,8 +143,16 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
     if given == ["theta"]:
         return None, check_number("theta", options["theta"], above=0.0), 1.0
     if given == ["degree"]:
-        return check_number("degree", options["degree"], at_least=1.0), None, 1.0
+        return _wanted_degree(options["degree"]), None, 1.0
     return _DEFAULT_DEGREE, None, 1.0
+
+
+def _wanted_degree(degree: Any) -> float:
+    if degree == "auto":
+        return _AUTO_DEGREE
+    if isinstance(degree, str):
+        raise InputError(f"degree must be a finite number >= 1 or 'auto', not {degree!r}")
+    return check_number("degree", degree, at_least=1.0)
 
 
 def check_threads(n_jobs: Any) -> None:
@@ -186,13 +197,17 @@ def check_number(
     return number
 
 
-def check_degree(degree: float | None, available: float, what: str) -> None:
-    """Raise when a mean degree is wanted that the pairs cannot give."""
-    if degree is not None and degree > available:
-        raise InputError(
-            f"degree={degree:g} cannot be reached: {what} allow at most {available:g} "
-            f"edges per node; ask for degree <= {available:g}"
-        )
+def check_degree(settings: Settings, available: float, what: str) -> Settings:
+    """Raise when a mean degree is wanted that the pairs cannot give; "auto" gives way."""
+    degree = settings.degree
+    if degree is None or degree <= available:
+        return settings
+    if settings.is_degree_auto:
+        return replace(settings, degree=available)
+    raise InputError(
+        f"degree={degree:g} cannot be reached: {what} allow at most {available:g} "
+        f"edges per node; ask for degree <= {available:g}"
+    )
 
 
 def check_points(name: str, points: Any) -> None:
@@ -232,12 +247,12 @@ def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
     if metric != "precomputed":
         check_points(name, X)
         check_two_nodes(X.shape[0])
-        check_degree(settings.degree, X.shape[0] - 1, "that many nodes")
+        check_degree(settings, X.shape[0] - 1, "that many nodes")
         return
     candidates = check_precomputed(X, name)
     check_two_nodes(candidates.shape[0])
     require_candidates(candidates)
-    check_degree(settings.degree, candidates.nnz / candidates.shape[0], "the stored pairs")
+    check_degree(settings, candidates.nnz / candidates.shape[0], "the stored pairs")
 
 
 def require_candidates(candidates: csr_array) -> None:

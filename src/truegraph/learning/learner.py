@@ -47,9 +47,11 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    degree : float, optional
-        Wanted average number of edges per node, met within 1 % where ties allow. Default 10
-        when neither theta nor alpha and beta are given.
+    degree : float or "auto", optional
+        Wanted average number of edges per node, met within 1 % where ties allow. "auto" is 12, the
+        best on the development sets of the experiment "graph-quality", or less if there are not so
+        many pairs; `certificate_.wanted_degree` says what it was. Default 10 when neither theta nor
+        alpha and beta are given.
     theta : float, optional
         Sparsity parameter of the one-parameter form (alpha = 1, beta = 1/2), instead of degree.
     alpha, beta : float, optional
@@ -119,7 +121,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
     def __init__(
         self,
-        degree: float | None = None,
+        degree: float | str | None = None,
         *,
         theta: float | None = None,
         alpha: float | None = None,
@@ -378,7 +380,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
 def learn_graph(
     X: Any,
-    degree: float | None = None,
+    degree: float | str | None = None,
     *,
     theta: float | None = None,
     alpha: float | None = None,
@@ -409,7 +411,7 @@ def learn_graph(
     X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
         Mixed columns of a DataFrame are vectorised, see `ColumnPlan`; its id column or index
         becomes the names of the graph's nodes. Arrays and matrices are taken as they are.
-    degree : float, optional
+    degree : float or "auto", optional
         Wanted average number of edges per node; default 10.
     fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
         Pairs that are always, or never, candidates for an edge.
@@ -452,7 +454,7 @@ first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n
 def learn_bipartite_graph(
     users: Any,
     items: Any = None,
-    degree: float | None = None,
+    degree: float | str | None = None,
     *,
     theta: float | None = None,
     alpha: float | None = None,
@@ -483,7 +485,7 @@ def learn_bipartite_graph(
         With metric="precomputed": distances (n_users, n_items), of which the stored entries,
         zeros included, are the candidate pairs; items is then left out.
     items : ndarray or sparse matrix of shape (n_items, n_features)
-    degree : float, optional
+    degree : float or "auto", optional
         Wanted average number of edges per user and item; default 10.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
 first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress

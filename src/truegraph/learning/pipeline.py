@@ -76,7 +76,7 @@ class Run:
                 "scope='global' needs the distances of all pairs, but X stores only "
                 f"{candidates.nnz // 2}; use scope='candidates', or give points"
             )
-        check_degree(self.settings.degree, available, "the stored pairs")
+        self.settings = check_degree(self.settings, available, "the stored pairs")
         candidates, _ = self._scaled(candidates)
         solution = self._solve(candidates, None)
         scope = "global" if is_complete and not self.settings.local_scaling else "candidates"
@@ -93,7 +93,7 @@ class Run:
         """Learn the graph of a distance, of which users and items are told apart by n_users."""
         check_two_nodes(distance.n_nodes)
         most = _most_edges(distance.n_nodes, n_users)
-        check_degree(self.settings.degree, most, "that many nodes")
+        self.settings = check_degree(self.settings, most, "that many nodes")
         plain = n_users is None and fixed is None and forbidden is None
         if not plain or self._engine(distance) == "exact" or distance.n_nodes < _MANY_NODES:
             return self._search_and_solve(distance, n_users, fixed, forbidden)
@@ -145,7 +145,9 @@ class Run:
                 candidates = candidate_graph(offered, distance, fixed, forbidden)
                 candidates, scales = self._scaled(candidates)
             available = candidates.nnz / distance.n_nodes
-            check_degree(self.settings.degree, available, "the pairs that are not forbidden")
+            self.settings = check_degree(
+                self.settings, available, "the pairs that are not forbidden"
+            )
             solution = self._solve(candidates, solution)
             longer = self._too_few(solution, lists)
             if longer is not None:

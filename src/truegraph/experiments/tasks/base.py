@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TASKS = {
     "classification": "truegraph.experiments.tasks.classification:ClassificationTask",
     "datasets": "truegraph.experiments.tasks.dataset_statistics:StatisticsTask",
+    "graph-quality": "truegraph.experiments.tasks.graph_quality:GraphQualityTask",
     "links": "truegraph.experiments.tasks.links:LinksTask",
     "noise": "truegraph.experiments.tasks.noisy_graphs:NoiseTask",
     "recommendation": "truegraph.experiments.tasks.recommendation:RecommendationTask",

@@ -30,7 +30,7 @@ from truegraph.tasks.classify.labels import check_nodes, encode_labels
 Floats = NDArray[np.float64]
 
 _METHODS = ("spreading", "propagation")
-_RESIDUAL = 1e-10  # relative to the labels; nodes far from every label still get a sign of them
+_RESIDUAL = 1e-8  # relative to the labels; nodes far from every label still get a sign of them
 _MAX_STEPS = 10_000
 
 
