@@ -50,6 +50,15 @@ class DatasetEntry:
         }
 
 
+# Graphs whose neighbours mostly differ in class.
+_HETEROPHILOUS = (
+    ("actor", "7600 actors, words of their pages, joint appearances", 7600, 26659, 932),
+    ("chameleon_filtered", "890 encyclopaedia pages on chameleons, links", 890, 8854, 2325),
+    ("squirrel_filtered", "2223 encyclopaedia pages on squirrels, links", 2223, 46998, 2089),
+    ("texas", "183 web pages of a university, words, links", 183, 279, 1703),
+    ("wisconsin", "251 web pages of a university, words, links", 251, 450, 1703),
+)
+
 _ENTRIES = (
     DatasetEntry(
         name="cora",
@@ -126,6 +135,21 @@ _ENTRIES = (
         class_names=tuple("0123456789"),
         origin="LeCun et al. 1998; images of rasbt/mnist-pngs",
         licence="MIT (rasbt/mnist-pngs)",
+    ),
+    *(
+        DatasetEntry(
+            name=name,
+            description=description,
+            nodes=nodes,
+            edges=edges,
+            features=features,
+            classes=5,
+            class_names=None,
+            origin="Pei et al., ICLR 2020, and Platonov et al., ICLR 2023; "
+            "yandex-research/heterophilous-graphs",
+            licence="MIT (yandex-research/heterophilous-graphs)",
+        )
+        for name, description, nodes, edges, features in _HETEROPHILOUS
     ),
 )
 

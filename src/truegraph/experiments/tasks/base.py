@@ -31,6 +31,7 @@ TASKS = {
     "graph-quality": "truegraph.experiments.tasks.graph_quality:GraphQualityTask",
     "links": "truegraph.experiments.tasks.links:LinksTask",
     "noise": "truegraph.experiments.tasks.noisy_graphs:NoiseTask",
+    "strangers": "truegraph.experiments.tasks.strange_graphs:StrangersTask",
     "recommendation": "truegraph.experiments.tasks.recommendation:RecommendationTask",
 }
 

@@ -81,13 +81,17 @@ class ClassificationTask:
         dataset = checked_dataset(cell, context)
         return self.run_on(dataset, cell, seeds, context)
 
+    def split(self, dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
+        """Return the split of a trial."""
+        return split_of(dataset, cell, seed)
+
     def run_on(
         self, dataset: NodeDataset, cell: Cell, seeds: Sequence[int], context: Context
     ) -> list[TrialResult]:
         """Do what `run` does, on a data set that was opened before."""
         from truegraph.tasks.classify.trials import run_trials
 
-        splits = [split_of(dataset, cell, seed) for seed in seeds]
+        splits = [self.split(dataset, cell, seed) for seed in seeds]
         with use_threads(context.threads):
             results = run_trials(
                 cell.model,
