@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -61,6 +61,24 @@ class TrialResults:
         if self.expected_entropy is None:
             return None
         return np.maximum(0.0, self.predictive_entropy - self.expected_entropy)
+
+    def in_order(self, trials: Sequence[int] | NDArray[np.integer]) -> TrialResults:
+        """Return the trials in another order."""
+        order = [int(trial) for trial in trials]
+
+        def picked(items: list[Any] | None) -> list[Any] | None:
+            return None if items is None else [items[trial] for trial in order]
+
+        entropies = self.expected_entropy
+        return replace(
+            self,
+            probabilities=self.probabilities[order],
+            expected_entropy=None if entropies is None else entropies[order],
+            graphs=picked(self.graphs),
+            certificates=picked(self.certificates),
+            weights=picked(self.weights),
+            beliefs=picked(self.beliefs),
+        )
 
 
 def joined_results(

@@ -115,7 +115,11 @@ def _describe_weights(weights: WeightSamples | Ensemble | None) -> dict[str, Any
             }
             for one in weights.members
         ]
-        return {"members": members, "temperature": weights.temperature}
+        return {
+            "members": members,
+            "temperature": weights.temperature,
+            "on_neighbours": weights.on_neighbours,
+        }
     return _described(weights)
 
 
@@ -267,7 +271,8 @@ def _restored_ensemble(
         samples = _restored_samples(one["samples"], own, estimator, features)
         share = float(one.get("share", 1.0))  # absent in folders of older versions
         members.append(Member(samples, str(one["scaling"]), float(one["temperature"]), share))
-    return Ensemble(tuple(members), float(described["temperature"]))
+    apart = bool(described.get("on_neighbours", False))  # absent in folders of older versions
+    return Ensemble(tuple(members), float(described["temperature"]), apart)
 
 
 def _restored_samples(

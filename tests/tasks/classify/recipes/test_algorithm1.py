@@ -204,7 +204,7 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
         ({"predict_on": "both"}, "predict_on is 'both'"),
         ({"samples": 0}, "at least one sample"),
         ({"embedding": "pca"}, "embedding is 'pca'"),
-        ({"embedding": np.zeros((4, 2))}, "one row per node"),
+        ({"embedding": np.zeros((4, 2))}, "120 rows are expected"),
         ({"samples": 31, "weight_sampling": "snapshots"}, "samples=31 exceeds"),
         ({"base": "nothing"}, "nothing"),
         ({"embedding_options": {"epoch": 3}}, "did you mean 'epochs'"),

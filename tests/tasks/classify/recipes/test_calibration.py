@@ -13,8 +13,12 @@ from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import calibration
 from truegraph.tasks.classify.recipes.calibration import (
+    GRAPHLESS,
+    distrusted_graphs,
     left_out_predictions,
     result_temperatures,
+    scaling_shares,
+    standard_errors,
     temperatures,
 )
 from truegraph.tasks.classify.recipes.ensemble import Prediction, tempered
@@ -81,9 +85,35 @@ def test_labels_left_out_are_not_trained_on(planted: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(calibration, "trained_appnp", spy)
     problem = _problem(planted)
     left_out_predictions(problem, RefinedOptions(**QUICK), Run())
-    (folds,) = seen
-    assert folds.trials == 9
+    assert len(seen) == 3  # two scalings, and without the graph
+    folds = seen[0]
+    assert all(one.train is not None and one.trials == 9 for one in seen)
     for trial, train in enumerate(problem.train):
         own = [kept for kept, seed in zip(folds.train, folds.seeds, strict=True) if seed == trial]
         left = [np.setdiff1d(train, kept) for kept in own]
         assert np.array_equal(np.sort(np.concatenate(left)), np.sort(train))
+
+
+def test_a_scaling_that_collapses_does_not_count(planted: Any) -> None:
+    generator = np.random.default_rng(0)
+    dense = 100.0 + np.eye(3)[planted.labels] + 0.3 * generator.normal(size=(120, 3))
+    dense = np.hstack([dense, generator.normal(1.0, 0.01, size=(120, 3))])
+    inputs = complete_inputs(dense, planted.graph, 120)
+    problem = replace(_problem(planted), inputs=inputs)
+    own = np.log(np.full((9, 120, 3), 1 / 3, dtype=np.float32))
+    left_out = left_out_predictions(problem, RefinedOptions(**QUICK), Run())
+    right = np.full((9, 120, 3), 0.05, dtype=np.float32)
+    right[:, np.arange(120), planted.labels] = 0.9
+    made = replace(left_out, chances={"sum": np.exp(own), "length": right, GRAPHLESS: right})
+    shares = scaling_shares(problem, ("sum", "length"), made)
+    assert (shares[:, 0] == 0.0).all()
+    assert (shares[:, 1] == 1.0).all()
+    alike = replace(left_out, chances={"sum": right, "length": right, GRAPHLESS: right})
+    assert (scaling_shares(problem, ("sum", "length"), alike) == 1.0).all()
+    assert distrusted_graphs(problem, made, "length") == [False] * 3
+    assert distrusted_graphs(problem, made, "sum") == [True] * 3
+
+
+def test_standard_errors() -> None:
+    assert standard_errors(np.array([1.0])) == 0.0
+    assert standard_errors(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(4.0)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from truegraph import BayesianNodeClassifier, InputError
 from truegraph.data import load_dataset, random_split
@@ -95,6 +96,7 @@ def test_the_ensemble_gives_each_step_its_share(
     planted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(refined, "step_shares", lambda *_: np.array([[0.25, 0.75, 0.0]]))
+    monkeypatch.setattr(refined, "scaling_shares", lambda *_: np.array([[1.0, 1.0]]))
     labels = np.where(np.isin(np.arange(120), planted.splits[0].train), planted.labels, -1)
     classifier = BayesianNodeClassifier(degree=8, samples=4, random_state=0, recipe="refined")
     classifier.set_params(options={"embedding": "svd", "settings": {"epochs": 30}})
@@ -123,3 +125,34 @@ def test_on_cora_it_beats_its_control_and_is_calibrated() -> None:
         return float(np.mean(right))
 
     assert accuracy({"degree": 50}) > accuracy({"rounds": 0})
+
+
+def test_a_graph_of_unlike_neighbours_is_left(planted: Any, tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    points = 3.0 * np.eye(3)[planted.labels] + generator.normal(size=(120, 3))
+    apart = planted.labels[:, None] != planted.labels
+    links = np.triu(apart & (generator.random((120, 120)) < 0.1), 1)
+    graph = csr_array((links | links.T).astype(float))
+    known = np.where(np.arange(120) % 4 == 0, planted.labels, -1)
+    fitted = BayesianNodeClassifier(recipe="fast", degree=8, samples=4, random_state=0)
+    fitted.fit(points, known, graph=graph)
+    assert any("nearest neighbours of the features take its place" in n for n in fitted.notes_)
+    assert (fitted.predict() == planted.labels).mean() > 0.85
+    fitted.save(tmp_path / "model")
+    loaded = BayesianNodeClassifier.load(tmp_path / "model")
+    corners = 6.0 * np.eye(3)
+    assert np.array_equal(fitted.predict(X=corners), [0, 1, 2])
+    assert np.array_equal(loaded.predict_proba(X=corners), fitted.predict_proba(X=corners))
+
+
+def test_trials_that_leave_the_graph_keep_their_places(
+    planted: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = planted._asdict() | {"seeds": [0, 1, 2], "options": {**QUICK, "rounds": 0}}
+    plain = run_trials("fast", **given)
+    monkeypatch.setattr(refined, "distrusted_graphs", lambda *_: [True, False, True])
+    mixed = run_trials("fast", **given, keep_weights=True)
+    assert np.array_equal(mixed.probabilities[1], plain.probabilities[1])
+    assert not np.array_equal(mixed.probabilities[0], plain.probabilities[0])
+    assert mixed.weights is not None
+    assert [one.on_neighbours for one in mixed.weights] == [True, False, True]

@@ -21,7 +21,11 @@ from truegraph.tasks.classify.committee.panel import Panel
 from truegraph.tasks.classify.committee.views import Views
 from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.calibration import LeftOut, left_out_predictions
+from truegraph.tasks.classify.recipes.calibration import (
+    LeftOut,
+    left_out_predictions,
+    standard_errors,
+)
 from truegraph.tasks.classify.recipes.cross_fitting import fitted_temperature
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, tempered
 from truegraph.tasks.classify.recipes.refined import Fast, Refined, fitting_options
@@ -75,7 +79,7 @@ def train_members(
     first = fitting_options(part, RECIPES[names[0]].options(settings), run)
     left_out = left_out_predictions(part, first, run)
     for place, trial in enumerate(tried):
-        own = left_out.of_trial(place)
+        own = left_out.of_trial(place, first.scalings[-1])
         panels[trial].taken = _TAKEN * earned_share(panels[trial], views, *own)
     kept = [place for place, trial in enumerate(tried) if panels[trial].taken > 0.0]
     for name in names if kept else ():
@@ -117,10 +121,9 @@ def earned_share(
     shares = np.bincount(panel.trial.labels, minlength=panel.trial.classes) + 1.0
     if own.mean() < np.log(shares / shares.sum())[labels].mean() + _GAIN:
         return 0.0
-    worse = own - panel.best_observed(views, places, folds)
-    error = worse.std() / np.sqrt(len(nodes))
+    worse = standard_errors(own - panel.best_observed(views, places, folds))
     none, full = _WORSE
-    return float(np.clip((worse.mean() / max(error, 1e-9) - none) / (full - none), 0.0, 1.0))
+    return float(np.clip((worse - none) / (full - none), 0.0, 1.0))
 
 
 def _trained(

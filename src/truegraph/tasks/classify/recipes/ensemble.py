@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.nn.graph_operators import normalise_features
+from truegraph.tasks.classify.inputs import neighbour_graph
 from truegraph.tasks.classify.recipes.weight_samples import (
     MonteCarloAverage,
     WeightSamples,
@@ -97,21 +98,27 @@ class Prediction:
         return Prediction(found.astype(np.float32), (entropy(found) * share).astype(np.float32))
 
 
-def mean_of(predictions: Iterable[Prediction], shares: Iterable[float] | None = None) -> Prediction:
-    """Return the average of predictions of the same nodes, all alike or by their shares."""
+def mean_of(
+    predictions: Iterable[Prediction],
+    shares: Iterable[float] | Iterable[NDArray[np.float64]] | None = None,
+) -> Prediction:
+    """Return the average of predictions of the same nodes, all alike or by their shares.
+
+    A share is a number, or one per trial for predictions of shape (T, N, C).
+    """
     found = list(predictions)
-    weights = [1.0] * len(found) if shares is None else list(shares)
+    weights: list[Any] = [1.0] * len(found) if shares is None else list(shares)
     return Prediction(
         _average([one.probabilities for one in found], weights),
         _average([one.expected_entropy for one in found], weights),
     )
 
 
-def _average(arrays: list[Probabilities], weights: list[float]) -> Probabilities:
+def _average(arrays: list[Probabilities], weights: list[Any]) -> Probabilities:
     total = np.zeros(arrays[0].shape)
     for array, weight in zip(arrays, weights, strict=True):
-        total += np.float64(weight) * array
-    found: Probabilities = (total / sum(weights)).astype(np.float32)
+        total += _along(weight, array) * array
+    found: Probabilities = (total / _along(sum(weights), total)).astype(np.float32)
     return found
 
 
@@ -140,16 +147,21 @@ class Ensemble:
     members : tuple of Member
     temperature : float
         At which their average is tempered.
+    on_neighbours : bool
+        Whether the nearest neighbours of the features take the place of the observed graph.
     """
 
     members: tuple[Member, ...]
     temperature: float
+    on_neighbours: bool = False
 
     def predict(self, graph: csr_array, features: csr_array) -> Prediction:
         """Return the average prediction (N', C) on a graph (N', N') with features (N', F).
 
         Rows of the features may be normalised in any way.
         """
+        if self.on_neighbours:
+            graph = neighbour_graph(features)[0]
         found = [
             tempered_average(
                 one.weights.passes(graph, normalise_features(features, by=one.scaling)),

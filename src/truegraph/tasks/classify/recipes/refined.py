@@ -27,12 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.classify.inputs import neighbour_graph
 from truegraph.tasks.classify.methods import Method, Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.calibration import (
     LeftOut,
+    distrusted_graphs,
     left_out_predictions,
     result_temperatures,
+    scaling_shares,
     temperatures,
 )
 from truegraph.tasks.classify.recipes.ensemble import Ensemble
@@ -48,7 +51,7 @@ from truegraph.tasks.classify.recipes.refined_options import (
 )
 from truegraph.tasks.classify.recipes.rounds import means, round_graphs, step_shares
 from truegraph.tasks.classify.recipes.scaled_classifiers import Classified, classify
-from truegraph.tasks.classify.results import TrialResults
+from truegraph.tasks.classify.results import TrialResults, joined_results
 
 _MEMORY = 1e9
 _BYTES_PER_ENTRY = 24  # of a learned graph, and of the operator made of it
@@ -73,16 +76,55 @@ class Refined(Method):
     def run(self, problem: Problem, options: RefinedOptions, run: Run) -> TrialResults:
         """Do all steps for every trial."""
         options = fitting_options(problem, options, run)
-        left_out = None
-        if options.calibration == "cross-fit":
-            left_out = left_out_predictions(problem, options, run)
-        return self.run_given(problem, options, left_out, run)
+        if options.calibration == "none":
+            return self.run_given(problem, options, None, run)
+        left_out = left_out_predictions(problem, options, run)
+        distrusted = distrusted_graphs(problem, left_out, options.scalings[-1])
+        if problem.inputs.graph_from != "given" or not any(distrusted):
+            return self.run_given(problem, options, left_out, run)
+        run.note(
+            "left-out labels are clearly better predicted from features alone than with the "
+            "observed graph: the nearest neighbours of the features take its place"
+        )
+        return self._run_apart(problem, options, left_out, distrusted, run)
+
+    def _run_apart(
+        self,
+        problem: Problem,
+        options: RefinedOptions,
+        left_out: LeftOut,
+        distrusted: list[bool],
+        run: Run,
+    ) -> TrialResults:
+        """Do all steps without the observed graph in the trials that distrust it."""
+        groups = [
+            [trial for trial, apart in enumerate(distrusted) if apart == wanted]
+            for wanted in (False, True)
+        ]
+        parts = []
+        if groups[0]:
+            kept = left_out.select(groups[0])
+            parts.append(self.run_given(problem.select(groups[0]), options, kept, run))
+        nearest = neighbour_graph(problem.inputs.features)[0]
+        apart = replace(problem.select(groups[1]), inputs=replace(problem.inputs, graph=nearest))
+        again = left_out_predictions(apart, options, run)
+        results = self.run_given(apart, options, again, run)
+        weights = results.weights
+        if weights is not None:
+            weights = [replace(one, on_neighbours=True) for one in weights]
+        parts.append(replace(results, weights=weights))
+        joined = joined_results(parts, {}, ())
+        return joined.in_order(np.argsort(groups[0] + groups[1]))
 
     def run_given(
         self, problem: Problem, options: RefinedOptions, left_out: LeftOut | None, run: Run
     ) -> TrialResults:
         """Do all steps with options that fit and with predictions for left-out nodes."""
-        steps = [classify(problem, problem.inputs.graph, 0, options, run)]
+        usual = options.scalings[-1]
+        counts = None
+        if left_out is not None:
+            counts = scaling_shares(problem, options.scalings, left_out)
+        steps = [classify(problem, problem.inputs.graph, 0, options, run, counts)]
         graphs: list[LearnedGraph] | None = None
         if options.rounds:
             distances = embedding_distances(embed_nodes(problem, options, run))
@@ -90,12 +132,12 @@ class Refined(Method):
                 graphs, trained_on = round_graphs(
                     problem, distances, steps[-1].prediction, graphs, options, run
                 )
-                steps.append(classify(problem, trained_on, number, options, run))
+                steps.append(classify(problem, trained_on, number, options, run, counts))
         shares = step_shares(steps, options, run)
         results = means(steps, shares)
         wanted = np.ones(problem.trials)
         if left_out is not None:
-            wanted = temperatures(problem, left_out)
+            wanted = temperatures(problem, left_out, usual)
         heat = result_temperatures(steps[0].prediction, results, wanted)
         tempered_results = [one.at(degrees) for one, degrees in zip(results, heat, strict=True)]
         ensembles = _ensembles(steps, shares, heat) if run.keep_weights else None
@@ -142,7 +184,7 @@ def _ensembles(
     found = []
     for trial, own in enumerate(shares):
         members = tuple(
-            replace(one, share=float(share))
+            replace(one, share=float(share) * one.share)
             for step, share in zip(steps, own, strict=True)
             if share > 0.0 and step.members is not None
             for one in step.members[trial]

@@ -51,6 +51,7 @@ def classify(
     step: int,
     options: RefinedOptions,
     run: Run,
+    shares: NDArray[np.float64] | None = None,
 ) -> Classified:
     """Train one classifier per scaling on one graph, or on one graph per trial; score and average.
 
@@ -63,6 +64,8 @@ def classify(
         0 for the observed graph, then the number of the round.
     options : RefinedOptions
     run : Run
+    shares : ndarray of shape (T, S), optional
+        How much each scaling counts in each trial; default: all alike.
     """
     operator = prepare_graphs(APPNP, graphs)
     trained, samples = [], []
@@ -75,8 +78,9 @@ def classify(
         trained.append(one)
     heat = scaling_temperatures(samples, options.temper)
     averages = [tempered_average(*pair) for pair in zip(samples, heat, strict=True)]
-    members = _members(trained, heat, options) if run.keep_weights else None
-    return Classified(mean_of(averages), members)
+    counts = np.ones((problem.trials, len(trained))) if shares is None else shares
+    members = _members(trained, heat, counts, options) if run.keep_weights else None
+    return Classified(mean_of(averages, counts.T), members)
 
 
 def trained_appnp(
@@ -127,7 +131,10 @@ def confidence(probabilities: NDArray[Any]) -> Any:
 
 
 def _members(
-    trained: list[TrainedClassifier], heat: list[NDArray[np.float64]], options: RefinedOptions
+    trained: list[TrainedClassifier],
+    heat: list[NDArray[np.float64]],
+    shares: NDArray[np.float64],
+    options: RefinedOptions,
 ) -> list[tuple[Member, ...]]:
     return [
         tuple(
@@ -135,8 +142,11 @@ def _members(
                 WeightSamples(one.select([trial]), "mc-dropout", options.samples),
                 scaling,
                 float(degrees[trial]),
+                float(shares[trial, place]),
             )
-            for one, scaling, degrees in zip(trained, options.scalings, heat, strict=True)
+            for place, (one, scaling, degrees) in enumerate(
+                zip(trained, options.scalings, heat, strict=True)
+            )
         )
         for trial in range(trained[0].trials)
     ]
