@@ -161,7 +161,8 @@ def test_data_folder_comes_first(
 
 def test_list_tells_names_sizes_terms_and_places() -> None:
     listed = {info.name: info for info in list_datasets()}
-    assert list(listed) == ["cora", "citeseer", "pubmed", "digits", "mnist"]
+    assert list(listed)[:5] == ["cora", "citeseer", "pubmed", "digits", "mnist"]
+    assert {"actor", "chameleon_filtered", "squirrel_filtered", "texas", "wisconsin"} < set(listed)
     assert listed["cora"].source == "embedded"
     assert listed["pubmed"].source is None
     assert listed["pubmed"].can_fetch
