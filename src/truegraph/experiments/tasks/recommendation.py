@@ -132,6 +132,8 @@ def _run(data: Interactions, cell: Cell, seed: int, context: Context) -> TrialRe
     details: dict[str, Any] = {"mask": list(mask), "skipped_users": scores.skipped}
     if found.trained is not None:
         details["training"] = _training_facts(found.trained, "curve" in context.keep)
+    if found.choice is not None and found.choice.tried:
+        details["validation"] = {"recall@20": found.choice.recall, "ndcg@20": found.choice.ndcg}
     if found.bayesian is not None:
         metrics |= _removal_metrics(found.bayesian, split)
         details |= _bayesian_facts(found.bayesian)

@@ -7,10 +7,12 @@ from dataclasses import fields
 from typing import Any
 
 from truegraph.errors import InputError
-from truegraph.nn.closed_form.reference_recommenders import (
-    REFERENCE_RECOMMENDERS,
-    ReferenceRecommender,
-)
+from truegraph.nn.closed_form.base import HistoryModel
+from truegraph.nn.closed_form.baselines import ItemKNN, Popularity
+from truegraph.nn.closed_form.ease import EASE
+from truegraph.nn.closed_form.graph_filters import GFCF, TurboCF
+from truegraph.nn.closed_form.ials import IALS
+from truegraph.nn.closed_form.refined import Refined
 from truegraph.nn.recommenders.base import RankingModel
 from truegraph.nn.recommenders.lightgcn import LightGCN
 from truegraph.nn.recommenders.matrix_factorisation import MatrixFactorisation
@@ -20,15 +22,18 @@ from truegraph.nn.recommenders.ngcf import NGCF
 RANKING_MODELS: dict[str, type[RankingModel]] = {
     model.name: model for model in (NGCF, MGCCF, LightGCN, MatrixFactorisation)
 }
+HISTORY_MODELS: dict[str, type[HistoryModel]] = {
+    model.name: model for model in (Refined, IALS, GFCF, TurboCF, EASE, ItemKNN, Popularity)
+}
 
 
-def find_recommender(name: str) -> type[RankingModel] | type[ReferenceRecommender]:
+def find_recommender(name: str) -> type[RankingModel] | type[HistoryModel]:
     """Return the recommender of that name."""
     if name in RANKING_MODELS:
         return RANKING_MODELS[name]
-    if name in REFERENCE_RECOMMENDERS:
-        return REFERENCE_RECOMMENDERS[name]
-    known = ", ".join([*RANKING_MODELS, *REFERENCE_RECOMMENDERS])
+    if name in HISTORY_MODELS:
+        return HISTORY_MODELS[name]
+    known = ", ".join([*RANKING_MODELS, *HISTORY_MODELS])
     raise InputError(f"model={name!r} must be one of {known}.")
 
 

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph.learning.learned import LearnedGraph
-from truegraph.nn.closed_form.reference_recommenders import ReferenceRecommender
+from truegraph.nn.closed_form.base import HistoryModel as ReferenceRecommender
 from truegraph.nn.recommenders.registry import find_recommender, recommender_settings
 from truegraph.nn.recommenders.training import TrainedRanking
 from truegraph.nn.recommenders.trainings import Trainings

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
-from truegraph.nn.closed_form.reference_recommenders import ReferenceRecommender
+from truegraph.nn.closed_form.base import HistoryModel
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.recommenders.base import RankingModel
 from truegraph.nn.recommenders.training import one_torch_thread
@@ -85,11 +85,11 @@ class HistoryScorer:
 
     Parameters
     ----------
-    recommender : ReferenceRecommender
+    recommender : HistoryModel
     train : csr_array of shape (n_users, n_items)
     """
 
-    def __init__(self, recommender: ReferenceRecommender, train: csr_array) -> None:
+    def __init__(self, recommender: HistoryModel, train: csr_array) -> None:
         self.recommender, self.train = recommender, train
 
     def scores(self, users: NDArray[np.int64]) -> Floats:

@@ -19,10 +19,10 @@ from scipy.sparse import csr_array
 
 from truegraph.data.interactions.interaction_splits import InteractionSplit
 from truegraph.errors import InputError
-from truegraph.nn.closed_form.reference_recommenders import REFERENCE_RECOMMENDERS
+from truegraph.nn.closed_form.base import Choice
 from truegraph.nn.recommenders.registry import (
+    HISTORY_MODELS,
     RANKING_MODELS,
-    find_recommender,
     recommender_settings,
 )
 from truegraph.nn.recommenders.training import TrainedRanking
@@ -40,7 +40,7 @@ from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScore
 
 MODELS = (
     *(name for base in RANKING_MODELS for name in (base, f"b{base}")),
-    *REFERENCE_RECOMMENDERS,
+    *HISTORY_MODELS,
 )
 DEPTH = 100  # of the lists; NGCF's form of NDCG looks at so many items
 
@@ -61,6 +61,8 @@ class ModelLists:
     bayesian : BayesianResult or None
     seconds : float
         What this model took; a base model that another one trained before is not counted.
+    choice : Choice or None
+        What was chosen on the validation interactions; None for trained models.
     """
 
     model: str
@@ -69,11 +71,12 @@ class ModelLists:
     trained: TrainedRanking | None
     bayesian: BayesianResult | None
     seconds: float
+    choice: Choice | None = None
 
 
 def split_name(model: str) -> tuple[str, bool]:
     """Return the base of a model's name and whether the model is its Bayesian version."""
-    if model in RANKING_MODELS or model in REFERENCE_RECOMMENDERS:
+    if model in RANKING_MODELS or model in HISTORY_MODELS:
         return model, False
     if model[:1] == "b" and model[1:] in RANKING_MODELS:
         return model[1:], True
@@ -152,8 +155,8 @@ class RecommendationTrial:
         """
         began = time.perf_counter()
         base, is_bayesian = split_name(model)
-        if base in REFERENCE_RECOMMENDERS:
-            return self._reference(model, settings, began)
+        if base in HISTORY_MODELS:
+            return self._closed_form(model, settings, began)
         own, options = split_settings(model, settings)
         trainings = self._trainings_of(base, own)
         found = train_bayesian(trainings, options, self._progress) if is_bayesian else None
@@ -182,15 +185,19 @@ class RecommendationTrial:
             )
         return self._trainings[key]
 
-    def _reference(
+    def _closed_form(
         self, model: str, settings: Mapping[str, Any] | None, began: float
     ) -> ModelLists:
-        kind: Any = find_recommender(model)
         own, _ = split_settings(model, settings)
-        made = kind.fit(own, self.split.train, self.split.validation)
-        lists = self._lists(HistoryScorer(made, self.split.train))
+        kind, train = HISTORY_MODELS[model], self.split.train
+        self._progress.stage(f"choose {model}")
+        choice = kind.choose(
+            own, train, self.split.validation, seed=self.seed, progress=self._progress
+        )
+        made = kind.fit(choice.settings, train, seed=self.seed)
+        lists = self._lists(HistoryScorer(made, train))
         seconds = time.perf_counter() - began
-        return ModelLists(model, lists, asdict(made.settings), None, None, seconds)
+        return ModelLists(model, lists, asdict(choice.settings), None, None, seconds, choice)
 
     def _lists(self, scorer: Scorer) -> NDArray[np.int64]:
         everyone = np.arange(self.masked.shape[0])

@@ -1,0 +1,124 @@
+"""The dense step of EASE and its relatives: a Gram matrix, inverted in place.
+
+Memory is that of one matrix of items x items (two while a graph is applied), in single precision
+where that is safe, beside the weights themselves. One thread does it, so bits do not depend on the
+number of threads.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
+from scipy.sparse import csc_array, csr_array, diags_array
+from threadpoolctl import threadpool_limits
+
+from truegraph.errors import InputError
+
+MOST_ITEMS = 15_000  # a dense matrix of this size has 0.9 GB in single precision
+_DOUBLE_UP_TO = 4_000  # items; below, time and memory of double precision do not matter
+_SAFE_CONDITION = 1e4  # errors of the weights stay below 1e-3 in single precision
+_BLOCK = 512
+
+
+def dense_gram(
+    matrix: csr_array,
+    user_weights: NDArray[np.float64] | None = None,
+    mixing: csr_array | None = None,
+) -> NDArray[Any]:
+    """Return M' X' diag(w) X M, made in blocks of columns.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n_users, n_items)
+        X.
+    user_weights : ndarray of shape (n_users,), optional
+        w; ones by default.
+    mixing : csr_array of shape (n_items, n_items), optional
+        M; the identity by default.
+
+    Returns
+    -------
+    gram : ndarray of shape (n_items, n_items)
+        Of float64 up to 4,000 items, else of float32.
+    """
+    n_items = int(matrix.shape[1])
+    if n_items > MOST_ITEMS:
+        raise InputError(
+            f"a dense matrix of {n_items} x {n_items} items is too large; up to {MOST_ITEMS} are "
+            "possible. Use model='refined', which has a sparse form for more."
+        )
+    kind: Any = np.float64 if n_items <= _DOUBLE_UP_TO else np.float32
+    rows = matrix.astype(kind)
+    if user_weights is not None:
+        rows = csr_array(diags_array(np.sqrt(user_weights).astype(kind)) @ rows)
+    turned, columns = csr_array(rows.T), csc_array(rows)
+    gram = np.empty((n_items, n_items), dtype=kind)
+    for start in range(0, n_items, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        gram[:, part] = (turned @ csr_array(columns[:, part])).toarray()
+    if mixing is None:
+        return gram
+    turned_mixing = csr_array(mixing.T.astype(kind))
+    half = turned_mixing @ gram  # M' G, whose transpose is G M since G is symmetric
+    for start in range(0, n_items, _BLOCK):
+        part = slice(start, start + _BLOCK)
+        gram[:, part] = turned_mixing @ np.ascontiguousarray(half[part].T)
+    return gram
+
+
+def dense_weights(gram: NDArray[Any], ridge: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return B = I - P diag(P)^-1 with P = (gram + diag(ridge))^-1: zero on its diagonal.
+
+    Column j is the ridge regression of item j on all the others.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (n_items, n_items)
+        Symmetric, positive semi-definite; its memory is used.
+    ridge : ndarray of float64, shape (n_items,)
+        Above zero.
+
+    Returns
+    -------
+    weights : ndarray of float32, shape (n_items, n_items)
+    """
+    if gram.dtype == np.float32 and not _is_single_safe(gram, ridge):
+        gram = gram.astype(np.float64)
+    factor, invert = (spotrf, spotri) if gram.dtype == np.float32 else (dpotrf, dpotri)
+    gram[np.diag_indices_from(gram)] += ridge.astype(gram.dtype)
+    with threadpool_limits(1):  # sums of several threads would come in another order
+        # The transpose of a symmetric matrix is the matrix itself, in the order LAPACK works on.
+        lower, problem = factor(gram.T, lower=1, overwrite_a=1)
+        inverse, failed = invert(lower, lower=1, overwrite_c=1)
+    if problem or failed:
+        raise InputError(f"penalty={ridge.min():g} is too small for these interactions. Raise it.")
+    found = inverse.T  # rows in memory again; LAPACK's lower triangle is the upper one here
+    _mirror(found)
+    found /= -np.diag(found).copy()
+    np.fill_diagonal(found, 0.0)
+    return np.ascontiguousarray(found, dtype=np.float32)
+
+
+def _is_single_safe(gram: NDArray[Any], ridge: NDArray[np.float64]) -> bool:
+    """Whether single precision suffices, by a bound on the condition after scaling.
+
+    A positive matrix scaled to ones on its diagonal has eigenvalues up to its largest row sum;
+    the ridge's share of the diagonal bounds the smallest from below.
+    """
+    diagonal = np.diag(gram).astype(np.float64) + ridge
+    scale = 1.0 / np.sqrt(diagonal)
+    with threadpool_limits(1):
+        largest = float((scale * (gram @ scale.astype(gram.dtype))).max())
+    return largest / float((ridge / diagonal).min()) < _SAFE_CONDITION
+
+
+def _mirror(matrix: NDArray[Any]) -> None:
+    """Copy the upper triangle to the lower one, block by block."""
+    for start in range(0, len(matrix), _BLOCK):
+        stop = start + _BLOCK
+        here = matrix[start:stop, start:stop]
+        matrix[start:stop, start:stop] = np.triu(here) + np.triu(here, 1).T
+        matrix[stop:, start:stop] = matrix[start:stop, stop:].T
