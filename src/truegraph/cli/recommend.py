@@ -15,7 +15,7 @@ from truegraph.cli.recommend_dataset import DatasetJob, recommend_dataset
 from truegraph.cli.recommend_files import FilesJob, recommend_files
 from truegraph.errors import InputError
 from truegraph.suggestions import suggestion
-from truegraph.tasks.recommend.names import REFERENCES, TRAINED
+from truegraph.tasks.recommend.names import CLOSED_FORM, TRAINED
 
 _FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
@@ -33,7 +33,7 @@ def recommend(
         str,
         typer.Option(
             metavar="NAME",
-            help=f"{', '.join((*TRAINED, *REFERENCES))}. The first four also run in their "
+            help=f"{', '.join((*TRAINED, *CLOSED_FORM))}. The first four also run in their "
             "Bayesian version; with a file, bngcf or ngcf says which of the two.",
         ),
     ] = "ngcf",
@@ -41,7 +41,7 @@ def recommend(
         int | None, typer.Option(min=1, help="Splits to draw and train on. [default: 1]")
     ] = None,
     references: Annotated[
-        bool, typer.Option("--references", help=f"Run {', '.join(REFERENCES)} too.")
+        bool, typer.Option("--references", help=f"Run {', '.join(CLOSED_FORM)} too.")
     ] = False,
     mask: Annotated[
         str | None,
@@ -134,8 +134,8 @@ def recommend(
         recommend_dataset(
             DatasetJob(
                 name=dataset,
-                model=_known(model, (*TRAINED, *REFERENCES)),
-                references=REFERENCES if references else (),
+                model=_known(model, (*TRAINED, *CLOSED_FORM)),
+                references=CLOSED_FORM if references else (),
                 trials=trials or 1,
                 mask=_mask(mask),
                 out=out,
@@ -148,7 +148,7 @@ def recommend(
         {"--trials": trials, "--mask": mask, "--references": references or None}, "a file"
     )
     bayesian = tuple(f"b{name}" for name in TRAINED)
-    chosen = _known(model, (*TRAINED, *bayesian, *REFERENCES))
+    chosen = _known(model, (*TRAINED, *bayesian, *CLOSED_FORM))
     _check_trainable(chosen, common, fractions)
     if min_rating is not None and rating is None:
         raise InputError("--min-rating needs --rating, the column of the ratings.")
@@ -214,7 +214,7 @@ def _check_unused(options: dict[str, Any], where: str) -> None:
 def _check_trainable(model: str, common: dict[str, Any], fractions: str | None) -> None:
     given = {"--epochs": common["settings"] or None, "--fractions": fractions}
     for option, value in given.items():
-        if value is not None and model.lower() in REFERENCES:
+        if value is not None and model.lower() in CLOSED_FORM:
             raise InputError(f"{option} does not go with --model {model}, which is not trained.")
 
 
