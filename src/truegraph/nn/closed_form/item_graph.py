@@ -22,8 +22,8 @@ from truegraph.learning import LearnedGraph, learn_graph
 from truegraph.nn.recommenders.training import one_torch_thread
 from truegraph.nn.top_items import rank_items
 
-GraphKind = Literal["map", "knn", "soft-knn", "none"]
-GRAPHS: tuple[GraphKind, ...] = ("map", "knn", "soft-knn", "none")
+GraphKind = Literal["map", "knn", "soft-knn"]
+GRAPHS: tuple[GraphKind, ...] = ("map", "knn", "soft-knn")
 CANDIDATE_RATIO = 3  # candidate neighbours per wanted edge
 _SPARE = 16  # columns that the iteration carries beside the wanted ones
 _ITERATIONS = 4

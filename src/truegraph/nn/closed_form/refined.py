@@ -65,9 +65,9 @@ class RefinedSettings:
         0.5.
     penalty : float or None
         Added to the diagonal; of 20, 50, 120 and 300 the best.
-    graph : {"map", "knn", "soft-knn", "none"}
+    graph : {"map", "knn", "soft-knn"} or None
         The most probable graph; a k-nearest-neighbour graph with equal weights, or with weights
-        by how much nearer a neighbour is than the next one; or no soft positives.
+        by how much nearer a neighbour is than the next one; None: no soft positives.
     rank : int
         Of the singular value decomposition behind the similarity of items.
     neighbours : int
@@ -80,14 +80,14 @@ class RefinedSettings:
     strength: float | None = None
     user_power: float | None = None
     penalty: float | None = None
-    graph: GraphKind = "map"
+    graph: GraphKind | None = "map"
     rank: int = 64
     neighbours: int = 100
     dense_items: int = MOST_ITEMS
 
     def __post_init__(self) -> None:
-        if self.graph not in GRAPHS:
-            raise InputError(f"graph={self.graph!r} must be one of {', '.join(GRAPHS)}.")
+        if self.graph not in (*GRAPHS, None):
+            raise InputError(f"graph={self.graph!r} must be one of {', '.join(GRAPHS)} or None.")
         for name, least in (("degree", 1.0), ("strength", 0.0), ("user_power", 0.0)):
             value = getattr(self, name)
             if value is not None and not least <= value < np.inf:
@@ -143,7 +143,7 @@ class Refined(HistoryModel):
         powers = _POWERS if settings.user_power is None else (settings.user_power,)
         penalties = _PENALTIES if settings.penalty is None else (settings.penalty,)
         best = _best_of(search, fits, [replace(chosen, user_power=a) for a in powers], penalties)
-        if settings.graph != "none":
+        if settings.graph is not None:
             degrees = _DEGREES if settings.degree is None else (settings.degree,)
             strengths = _STRENGTHS if settings.strength is None else (settings.strength,)
             graphs = [replace(best, degree=d, strength=c) for d in degrees for c in strengths]
@@ -173,7 +173,7 @@ class Refined(HistoryModel):
         row = self.mixing[[item]].toarray().ravel()
         row[item] -= 1.0
         strength = self.settings.strength
-        return row / strength if strength and self.settings.graph != "none" else self._regressed(item)
+        return row / strength if strength and self.settings.graph is not None else self._regressed(item)
 
     def _regressed(self, item: int) -> Floats:
         return as_dense(self.weights[[item]]).ravel()
@@ -219,7 +219,7 @@ class _Fits:
     ) -> Iterator[Refined]:
         """Yield the recommender for one penalty after the other."""
         is_dense = self._matrix.shape[1] <= settings.dense_items
-        graph = None if settings.graph == "none" else self._graph(settings)
+        graph = None if settings.graph is None else self._graph(settings)
         identity = eye_array(self._matrix.shape[1], dtype=np.float32, format="csr")
         mixing = csr_array(identity)
         if graph is not None:
@@ -242,6 +242,7 @@ class _Fits:
 
     def _graph(self, settings: RefinedSettings) -> ItemGraph:
         assert settings.degree is not None
+        assert settings.graph is not None
         key = (float(settings.degree), settings.graph)
         if key not in self._graphs:
             self._graphs[key] = item_graph(self._near(settings), settings.degree, settings.graph)
@@ -250,7 +251,7 @@ class _Fits:
     def _dense(
         self, settings: RefinedSettings, penalties: Any, users: NDArray[Any], mixing: csr_array
     ) -> Iterator[tuple[float, Any]]:
-        is_mixed = None if settings.graph == "none" else mixing
+        is_mixed = None if settings.graph is None else mixing
         for penalty in penalties:  # one matrix in memory at a time
             gram = dense_gram(self._matrix, users, is_mixed)
             ridge = penalty + _DIAGONAL_SHARE * np.diag(gram).astype(np.float64)
