@@ -25,6 +25,7 @@ def test_names_of_link_predictors() -> None:
 
 def test_names_of_recommenders() -> None:
     from truegraph.nn.closed_form.reference_recommenders import REFERENCE_RECOMMENDERS
+
     from truegraph.nn.recommenders.registry import RANKING_MODELS
     from truegraph.tasks.recommend.names import REFERENCES, TRAINED
 

@@ -97,7 +97,7 @@ def score_rankings(
     _check(lists, held, ks)
     counts = np.diff(held.indptr)
     users = np.flatnonzero(counts)
-    hits = _hits(lists[users], held, users)
+    hits = list_hits(lists[users], csr_array(held[users]))
     per_user: dict[str, Floats] = {}
     for k in ks:
         per_user |= {f"{name}@{k}": values for name, values in _at(k, hits, counts[users]).items()}
@@ -122,12 +122,24 @@ def _check(lists: NDArray, held: csr_array, ks: Sequence[int]) -> None:
         raise InputError("held_out has no interactions: there is nothing to find.")
 
 
-def _hits(lists: NDArray, held: csr_array, users: NDArray[np.int64]) -> Floats:
-    """Return 1.0 where a listed item is held out, shape (n_scored, depth)."""
+def list_hits(lists: NDArray, held: csr_array) -> Floats:
+    """Return 1.0 where a listed item is held out for the user of that row.
+
+    Parameters
+    ----------
+    lists : ndarray of int, shape (n, depth)
+        -1 where a list has ended.
+    held : csr_array of shape (n, n_items)
+
+    Returns
+    -------
+    hits : ndarray of float64, shape (n, depth)
+    """
     width = held.shape[1] + 1  # one more, for the -1 of lists that have ended
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     wanted = rows * width + held.indices
-    found = users[:, None].astype(np.int64) * width + np.where(lists < 0, width - 1, lists)
+    own = np.arange(len(lists), dtype=np.int64)[:, None] * width
+    found = own + np.where(lists < 0, width - 1, lists)
     return np.isin(found, wanted).astype(np.float64)
 
 

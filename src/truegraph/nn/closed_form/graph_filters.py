@@ -189,11 +189,12 @@ def _item_products(operator: csr_array) -> csr_array:
     turned = csr_array(operator.T)
     if n_items <= _WHOLE_ROWS:
         return csr_array(turned @ operator)
-    everything = csr_array((n_items, n_items), dtype=np.float32)  # nothing is masked
+    nothing = csr_array(np.float32(0.0) * eye_array(n_items, dtype=np.float32, format="csr"))
+    nothing.eliminate_zeros()  # no item is masked
     items, values = rank_items(
         lambda rows: (turned[rows] @ operator).toarray().astype(np.float32),
         np.arange(n_items),
-        everything,
+        nothing,
         _LONGEST_LIST,
     )
     row, place = np.nonzero((items >= 0) & (values > 0.0))

@@ -125,9 +125,9 @@ def solve_rows(matrix: csr_array, fixed: Floats, settings: IALSSettings) -> Floa
     """Return the best vectors (m, width) of the rows of a matrix, given those of its columns."""
     found = np.zeros((matrix.shape[0], fixed.shape[1]), dtype=np.float32)
     starts, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
-    penalty, confidence = np.float32(settings.penalty), np.float32(settings.confidence)
+    weights = np.array([settings.penalty, settings.confidence], dtype=np.float32)
     gram = _gram(fixed).astype(np.float32)
-    _solve(starts, columns, fixed, gram, penalty, confidence, found)
+    _solve(starts, columns, fixed, gram, weights, found)
     return found
 
 
@@ -144,11 +144,11 @@ def _solve(
     columns: np.ndarray,
     fixed: np.ndarray,
     gram: np.ndarray,
-    penalty: float,
-    confidence: float,
+    weights: np.ndarray,
     found: np.ndarray,
 ) -> None:
     rows, width = found.shape
+    penalty, confidence = weights[0], weights[1]
     for chunk in numba.prange(_CHUNKS):
         system, right = np.empty((width, width), np.float32), np.empty(width, np.float32)
         for row in range(chunk * rows // _CHUNKS, (chunk + 1) * rows // _CHUNKS):

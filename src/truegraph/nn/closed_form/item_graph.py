@@ -100,7 +100,9 @@ def normalised(matrix: csr_array) -> csr_array:
     """Return D_U^-1/2 X D_I^-1/2 of a matrix of users and items."""
     users = np.maximum(np.diff(matrix.indptr), 1)
     items = np.maximum(np.bincount(matrix.indices, minlength=matrix.shape[1]), 1)
-    return csr_array(diags_array(users**-0.5) @ matrix.astype(np.float64) @ diags_array(items**-0.5))
+    return csr_array(
+        diags_array(users**-0.5) @ matrix.astype(np.float64) @ diags_array(items**-0.5)
+    )
 
 
 def nearest_items(matrix: csr_array, depth: int, *, rank: int = 64, seed: int = 0) -> NearestItems:
@@ -134,8 +136,8 @@ def nearest_items(matrix: csr_array, depth: int, *, rank: int = 64, seed: int = 
         return found
 
     itself = csr_array(eye_array(n_items, dtype=np.float32))
-    items, values = rank_items(similarity, np.arange(n_items), itself, min(depth, n_items - 1))
-    return NearestItems(np.where(values > 0.0, items, -1), np.where(values > 0.0, values, 0.0))
+    items, found = rank_items(similarity, np.arange(n_items), itself, min(depth, n_items - 1))
+    return NearestItems(np.where(found > 0.0, items, -1), np.maximum(found, 0.0))
 
 
 def item_graph(nearest: NearestItems, degree: float, kind: GraphKind = "map") -> ItemGraph:
@@ -184,7 +186,7 @@ def _most_probable(nearest: NearestItems, degree: float) -> ItemGraph:
     is_near_any = np.diff(candidates.indptr) > 0
     inside = np.flatnonzero(is_near_any)
     if len(inside) < 3:
-        return ItemGraph(csr_array(candidates.shape, dtype=np.float32))
+        return ItemGraph(_operator(csr_array(candidates * 0.0)))
     part = csr_array(candidates[inside][:, inside])
     wanted = min(degree, 0.9 * part.nnz / len(inside))
     found = learn_graph(part, wanted, metric="precomputed", random_state=0)

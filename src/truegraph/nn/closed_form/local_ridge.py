@@ -60,6 +60,33 @@ def local_weights(
     ]
 
 
+def strongest_entries(matrix: csr_array, most: NDArray[np.int64]) -> csr_array:
+    """Return a matrix with only the largest entries of each row.
+
+    Parameters
+    ----------
+    matrix : csr_array of shape (n, m)
+    most : ndarray of int64, shape (n,)
+        How many entries each row keeps; of equal ones at the end all stay.
+    """
+    kept = np.empty(matrix.nnz, dtype=np.bool_)
+    _mark(matrix.indptr.astype(np.int64), matrix.data, most, kept)
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))[kept]
+    return csr_array((matrix.data[kept], (rows, matrix.indices[kept])), shape=matrix.shape)
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark(starts: np.ndarray, values: np.ndarray, most: np.ndarray, kept: np.ndarray) -> None:
+    for row in range(most.size):
+        own = values[starts[row] : starts[row + 1]]
+        if own.size <= most[row]:
+            kept[starts[row] : starts[row + 1]] = True
+        else:
+            least = np.sort(own)[own.size - most[row]]
+            for place in range(own.size):
+                kept[starts[row] + place] = own[place] >= least
+
+
 @numba.njit(parallel=True, cache=True, nogil=True)
 def _solve_all(
     starts: np.ndarray,

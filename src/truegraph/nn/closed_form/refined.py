@@ -41,13 +41,14 @@ from truegraph.nn.closed_form.item_graph import (
     item_graph,
     nearest_items,
 )
-from truegraph.nn.closed_form.local_ridge import local_weights
+from truegraph.nn.closed_form.local_ridge import local_weights, strongest_entries
 from truegraph.progress import Progress
 
 _DEGREES, _STRENGTHS = (10, 20, 40), (0.5, 1.0)
 _POWERS, _PENALTIES = (0.25, 0.5), (20.0, 50.0, 120.0, 300.0)
 _USUAL = {"degree": 20, "strength": 1.0, "user_power": 0.5, "penalty": 50.0}
 _DIAGONAL_SHARE = 1.0
+_SOFT_POSITIVES = 4  # per interaction, the strongest, that local regressions learn from
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,8 @@ class Refined(HistoryModel):
     ) -> Choice:
         """Choose what is left open by recall@20 + NDCG@20: first how to regress, then the graph."""
         missing = [name for name in _USUAL if getattr(settings, name) is None]
-        chosen: RefinedSettings = replace(settings, **{name: _USUAL[name] for name in missing})
+        usual: dict[str, Any] = {name: _USUAL[name] for name in missing}
+        chosen: RefinedSettings = replace(settings, **usual)
         if not missing or validation is None or validation.nnz == 0:
             return Choice(chosen)
         search = Search(validation, train, seed, progress)
@@ -169,11 +171,15 @@ class Refined(HistoryModel):
         return column[history], whole - column[history]
 
     def similarity(self, item: int) -> Floats:
-        """Return the weights of the item's edges in the graph, D^-1/2 W D^-1/2."""
+        """Return the weights of the item's edges, D^-1/2 W D^-1/2; without a graph its row of B."""
         row = self.mixing[[item]].toarray().ravel()
         row[item] -= 1.0
         strength = self.settings.strength
-        return row / strength if strength and self.settings.graph is not None else self._regressed(item)
+        return (
+            row / strength
+            if strength and self.settings.graph is not None
+            else self._regressed(item)
+        )
 
     def _regressed(self, item: int) -> Floats:
         return as_dense(self.weights[[item]]).ravel()
@@ -235,9 +241,7 @@ class _Fits:
         is_dense = self._matrix.shape[1] <= settings.dense_items
         depth = self._depth if is_dense else max(self._depth, settings.neighbours)
         if self._nearest is None:
-            self._nearest = nearest_items(
-                self._matrix, depth, rank=settings.rank, seed=self._seed
-            )
+            self._nearest = nearest_items(self._matrix, depth, rank=settings.rank, seed=self._seed)
         return self._nearest
 
     def _graph(self, settings: RefinedSettings) -> ItemGraph:
@@ -261,6 +265,8 @@ class _Fits:
         self, settings: RefinedSettings, penalties: Any, users: NDArray[Any], mixing: csr_array
     ) -> Iterator[tuple[float, Any]]:
         near = self._near(settings).items[:, : settings.neighbours]
-        columns = csc_array(self._matrix.astype(np.float32) @ mixing)
+        rows = csr_array(self._matrix.astype(np.float32) @ mixing)
+        kept = (1 + _SOFT_POSITIVES) * np.diff(self._matrix.indptr).astype(np.int64)
+        columns = csc_array(strongest_entries(rows, kept))
         found = local_weights(columns, users, near, np.array(penalties), _DIAGONAL_SHARE)
         yield from zip(penalties, found, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ from truegraph.nn.recommenders.triples import TripleSampler
 from truegraph.nn.recommenders.validation_recall import HeldOutRecall
 from truegraph.progress import Progress
 
+LEARNING_RATES = (1e-3, 1e-2)
 _BASE, _CONTINUED = 0, 1  # streams of random numbers
 _RECIPE = 2  # of the trainings; base models that were kept under another one are not read
 _CURVES = ("losses", "recalls", "watched")
@@ -73,12 +74,9 @@ class Trainings:
         watched: HeldOutRecall | None = None,
         cache: Path | None = None,
     ) -> None:
-        if name not in RANKING_MODELS:
-            raise InputError(
-                f"model={name!r} has no pool of negatives; use one of {', '.join(RANKING_MODELS)}."
-            )
         self.train, self.validation, self.seed = train, validation, seed
-        self.model = RANKING_MODELS[name](recommender_settings(name, settings), train)
+        own = ranking_settings(name, settings)
+        self.model = RANKING_MODELS[name](own, train)
         self.pool = negative_pool(train, self.model.settings.pool)
         self.recall: HeldOutRecall | None = None
         if validation is not None and validation.nnz > 0:
@@ -124,6 +122,11 @@ class Trainings:
             ),
         )
 
+    def refit(self, everything: csr_array, epochs: int) -> Trainings:
+        """Return the trainings of the same model on other interactions, for so many epochs."""
+        settings = replace(self.model.settings, epochs=epochs)
+        return Trainings(self.model.name, settings, everything, None, self.seed)
+
     def vectors(self, weights: Weights) -> NDArray[np.float32]:
         """Return the vectors (n_users + n_items, d) of weights, nothing dropped."""
         with torch.no_grad(), one_torch_thread():
@@ -163,6 +166,58 @@ class Trainings:
                 digest.update(np.ascontiguousarray(part, dtype=np.int64).data)
             digest.update(b";")
         return digest.hexdigest()
+
+
+def best_rate(
+    name: str,
+    settings: Any,
+    train: csr_array,
+    validation: csr_array | None,
+    seed: int,
+    *,
+    watched: HeldOutRecall | None = None,
+    cache: Path | None = None,
+    progress: Progress | None = None,
+) -> Trainings:
+    """Return trainings with the learning rate that is best on the validation interactions.
+
+    A rate that the settings give is taken as it is. None: base models are trained with 0.001 and
+    0.01, and the one with the better validation recall stays; without validation it is 0.001.
+
+    Parameters
+    ----------
+    name, settings, train, validation, seed, watched, cache
+        As those of `Trainings`.
+    progress : Progress, optional
+    """
+    own = ranking_settings(name, settings)
+    rates = (own.learning_rate,) if own.learning_rate is not None else LEARNING_RATES
+    if validation is None or validation.nnz == 0:
+        rates = rates[:1]
+    tried = [
+        Trainings(
+            name,
+            replace(own, learning_rate=rate),
+            train,
+            validation,
+            seed,
+            watched=watched,
+            cache=cache,
+        )
+        for rate in rates
+    ]
+    if len(tried) == 1:
+        return tried[0]
+    return max(tried, key=lambda one: one.base(progress).best_recall)
+
+
+def ranking_settings(name: str, settings: Any) -> Any:
+    """Return the settings of a network; an error for models that are not trained on triples."""
+    if name not in RANKING_MODELS:
+        raise InputError(
+            f"model={name!r} has no pool of negatives; use one of {', '.join(RANKING_MODELS)}."
+        )
+    return recommender_settings(name, settings)
 
 
 def write_ranking(path: PathLike, trained: TrainedRanking) -> None:

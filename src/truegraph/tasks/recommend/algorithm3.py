@@ -158,6 +158,60 @@ def continued_base(
     return trainings.continued(base, trainings.pool, patience, progress)
 
 
+@dataclass(frozen=True, eq=False)
+class RefittedBayesian:
+    """Algorithm 3 on all interactions, with everything chosen before.
+
+    Attributes
+    ----------
+    trainings : Trainings
+        On all interactions.
+    trained : TrainedRanking
+    ranked : RankedPairs
+    removed : RemovedNegatives
+    """
+
+    trainings: Trainings
+    trained: TrainedRanking
+    ranked: RankedPairs
+    removed: RemovedNegatives
+
+
+def refit_bayesian(
+    trainings: Trainings,
+    found: BayesianResult,
+    options: BayesianOptions,
+    everything: csr_array,
+    progress: Progress | None = None,
+) -> RefittedBayesian:
+    """Do Algorithm 3 again on all interactions, with the fraction and the epochs found.
+
+    Parameters
+    ----------
+    trainings : Trainings
+        Those that `found` came from.
+    found : BayesianResult
+    options : BayesianOptions
+    everything : csr_array of shape (n_users, n_items)
+        Training and validation interactions.
+    progress : Progress, optional
+    """
+    progress = progress or Progress()
+    again = trainings.refit(everything, trainings.base().best_epoch + 1)
+    base = again.base(progress)
+    progress.stage("learn graph")
+    ranked = learned_pairs(again.vectors(base.weights), everything, options)
+    removed = removed_pairs(ranked, everything, found.removed.fraction, options)
+    epochs = found.trained.best_epoch + 1
+    if epochs == 0:  # going on did not help
+        return RefittedBayesian(again, base, ranked, removed)
+    progress.stage(f"continue b{again.model.name}")
+    longer = trainings.refit(everything, epochs)
+    pool = pool_without(longer.pool, removed)
+    trained = longer.continued(base, pool, options.continued_patience, progress)
+    return RefittedBayesian(longer, trained, ranked, removed)
+
+
 def learned_pairs(
     vectors: NDArray[np.float32], train: csr_array, options: BayesianOptions
 ) -> RankedPairs:

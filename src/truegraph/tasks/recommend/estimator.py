@@ -2,10 +2,10 @@
 
 >>> from truegraph import Recommender
 >>> from truegraph.data import load_interactions
->>> recommender = Recommender("ease").fit(load_interactions("planted"))
+>>> recommender = Recommender().fit(load_interactions("planted"))
 >>> table = recommender.recommend(["user 7", "user 12"], k=3)
 >>> table.shape
-(6, 5)
+(6, 6)
 """
 
 from __future__ import annotations
@@ -18,29 +18,32 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph.learning.learned import LearnedGraph
-from truegraph.nn.closed_form.base import HistoryModel as ReferenceRecommender
+from truegraph.nn.closed_form.base import Choice, HistoryModel
+from truegraph.nn.closed_form.refined import Refined
 from truegraph.nn.recommenders.registry import find_recommender, recommender_settings
 from truegraph.nn.recommenders.training import TrainedRanking
-from truegraph.nn.recommenders.trainings import Trainings
+from truegraph.nn.recommenders.trainings import best_rate
 from truegraph.progress import Progress
-from truegraph.tasks.recommend.algorithm3 import BayesianOptions, train_bayesian
+from truegraph.tasks.recommend.algorithm3 import BayesianOptions, refit_bayesian, train_bayesian
 from truegraph.tasks.recommend.false_negatives import PAPER_FRACTIONS, RemovedNegatives
 from truegraph.tasks.recommend.fitted import FittedRecommender
-from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, trained_scorer
 
 
 class Recommender(FittedRecommender):
-    """A recommender of one's choice, trained to rank what users interacted with above the rest.
+    """A recommender of one's choice, fitted to rank what users interacted with above the rest.
 
     Parameters
     ----------
-    model : str, default="ngcf"
-        "ngcf", "mgccf", "lightgcn", "bpr-mf" (matrix factorisation), "ease", "itemknn" or
-        "popularity". See `BayesianRecommender` for the Bayesian versions of the first four.
+    model : str, default="refined"
+        "refined" (EASE with soft positives from a learned graph of the items), "ials", "gfcf",
+        "turbocf", "ease", "itemknn", "popularity"; or the networks "ngcf", "mgccf", "lightgcn"
+        and "bpr-mf" (matrix factorisation), of which `BayesianRecommender` has Bayesian versions.
     options : mapping or the model's own settings, optional
         For example ``{"learning_rate": 1e-3}``.
     validation_share : float, default=0.1
-        Share of each user's interactions that is held out to know when to stop.
+        Share of each user's interactions that is held out for choices; afterwards the model is
+        fitted to all interactions.
     random_state : int, RandomState instance or None, default=None
     progress : bool, default=False
         Whether to draw progress bars on standard error.
@@ -49,14 +52,24 @@ class Recommender(FittedRecommender):
     ----------
     interactions_ : Interactions
         What it learned from, with the ids.
+    choice_ : Choice or None
+        Settings chosen on the held-out interactions, with their recall@20 and NDCG@20 there and
+        every candidate that was tried; None for networks.
     history_ : TrainedRanking or None
-        Loss and validation recall of every epoch; None for models that are not trained.
+        Of networks loss and validation recall of every epoch of the training that chose how long
+        to train.
+    learned_graph_ : LearnedGraph
+        Of "refined": the most probable graph of the items, with its certificate.
     seconds_ : float
     """
 
+    choice_: Choice | None
+    history_: TrainedRanking | None
+    learned_graph_: LearnedGraph
+
     def __init__(
         self,
-        model: str = "ngcf",
+        model: str = "refined",
         *,
         options: Any = None,
         validation_share: float = 0.1,
@@ -69,16 +82,45 @@ class Recommender(FittedRecommender):
         self.random_state = random_state
         self.progress = progress
 
-    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
+    def _train(
+        self, train: csr_array, held_out: csr_array | None, progress: Progress
+    ) -> tuple[Scorer, Scorer | None]:
         kind = find_recommender(self.model)
         settings = recommender_settings(self.model, self.options)
-        self.history_: TrainedRanking | None = None
-        if issubclass(kind, ReferenceRecommender):
-            return HistoryScorer(kind.fit(settings, train, validation), train)
-        trainings = Trainings(self.model, settings, train, validation, self.seed_)
+        if issubclass(kind, HistoryModel):
+            return self._closed_form(kind, settings, train, held_out, progress)
+        trainings = best_rate(self.model, settings, train, held_out, self.seed_, progress=progress)
+        self.choice_ = None
         self.history_ = trainings.base(progress)
-        weights = self.history_.weights
-        return VectorScorer(trainings.model, weights, trainings.vectors(weights))
+        first = trained_scorer(trainings, self.history_)
+        if held_out is None:
+            return first, None
+        progress.stage(f"train {self.model} on all interactions")
+        again = trainings.refit(csr_array(train + held_out), self.history_.best_epoch + 1)
+        return trained_scorer(again, again.base(progress)), first
+
+    def _closed_form(
+        self,
+        kind: type[HistoryModel],
+        settings: Any,
+        train: csr_array,
+        held_out: csr_array | None,
+        progress: Progress,
+    ) -> tuple[Scorer, Scorer | None]:
+        self.history_ = None
+        progress.stage(f"choose the settings of {self.model}")
+        seed = self.seed_
+        self.choice_ = kind.choose(settings, train, held_out, seed=seed, progress=progress)
+        settings = self.choice_.settings
+        first = None
+        if held_out is not None:
+            first = HistoryScorer(kind.fit(settings, train, seed=seed), train)
+        progress.stage(f"fit {self.model} to all interactions")
+        everything = train if held_out is None else csr_array(train + held_out)
+        made = kind.fit(settings, everything, seed=seed)
+        if isinstance(made, Refined) and made.graph is not None and made.graph.learned is not None:
+            self.learned_graph_ = made.graph.learned
+        return HistoryScorer(made, everything), first
 
 
 class BayesianRecommender(FittedRecommender):
@@ -105,7 +147,8 @@ class BayesianRecommender(FittedRecommender):
     options : mapping or the model's own settings, optional
         Of the base model.
     validation_share : float, default=0.1
-        Share of each user's interactions that is held out.
+        Share of each user's interactions that is held out for choices; afterwards everything is
+        done once more with all interactions.
     random_state : int, RandomState instance or None, default=None
     progress : bool, default=False
         Whether to draw progress bars on standard error.
@@ -117,7 +160,7 @@ class BayesianRecommender(FittedRecommender):
     learned_graph_ : LearnedGraph
         Between users and items; see its `biadjacency`.
     removed_negatives_ : RemovedNegatives
-        The pairs that left the pool, with their weights.
+        The pairs that left the pool, with their weights; of the fit to all interactions.
     fraction_ : float
         The fraction that was chosen.
     validation_recall_ : dict of float to float
@@ -162,7 +205,9 @@ class BayesianRecommender(FittedRecommender):
         self.random_state = random_state
         self.progress = progress
 
-    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
+    def _train(
+        self, train: csr_array, held_out: csr_array | None, progress: Progress
+    ) -> tuple[Scorer, Scorer | None]:
         options = BayesianOptions(
             tuple(self.fractions),
             self.fraction_of,
@@ -170,16 +215,20 @@ class BayesianRecommender(FittedRecommender):
             self.degree,
             self.continued_patience,
         )
-        trainings = Trainings(self.model, self.options, train, validation, self.seed_)
+        trainings = best_rate(
+            self.model, self.options, train, held_out, self.seed_, progress=progress
+        )
         found = train_bayesian(trainings, options, progress)
-        self.learned_graph_ = found.ranked.graph
-        self.rank_correlation_ = found.ranked.rank_correlation
-        self.removed_negatives_ = found.removed
+        assert held_out is not None  # train_bayesian
+        served = refit_bayesian(trainings, found, options, csr_array(train + held_out), progress)
+        self.learned_graph_ = served.ranked.graph
+        self.rank_correlation_ = served.ranked.rank_correlation
+        self.removed_negatives_ = served.removed
         self.fraction_ = found.removed.fraction
         self.validation_recall_ = found.recalls
         self.history_ = found.trained
-        weights = found.trained.weights
-        return VectorScorer(trainings.model, weights, trainings.vectors(weights))
+        first = trained_scorer(trainings, found.trained)
+        return trained_scorer(served.trainings, served.trained), first
 
     def removed_table(self, most: int | None = None) -> Any:
         """Return the removed pairs as a DataFrame: user, item, weight; the highest weights first.

@@ -15,13 +15,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph import gate
-from truegraph.data.interactions.interaction_splits import split_randomly
+from truegraph.data.interactions.interaction_splits import split_by_time, split_randomly
 from truegraph.data.interactions.interactions import Interactions, as_interactions, pair_matrix
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress, console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.recommend.chances import Chances, fit_chances
 from truegraph.tasks.recommend.scorers import Scorer
 
 Unknown = Literal["error", "skip", "popular"]
@@ -35,19 +36,33 @@ class FittedRecommender(BaseEstimator):
     progress: bool
 
     @abstractmethod
-    def _train(self, train: csr_array, validation: csr_array | None, progress: Progress) -> Scorer:
-        """Train on matrices (n_users, n_items) and return the fitted model."""
+    def _train(
+        self, train: csr_array, held_out: csr_array | None, progress: Progress
+    ) -> tuple[Scorer, Scorer | None]:
+        """Choose on held-out interactions, then fit to everything.
+
+        Returns
+        -------
+        fitted : Scorer
+            Fitted to training and held-out interactions.
+        chosen : Scorer or None
+            Fitted to the training interactions alone; None if nothing was held out.
+        """
 
     def fit(self, interactions: Any, *, validation: Any = None) -> Self:
         """Learn from interactions.
+
+        Everything that is left open (settings, epochs) is chosen on held-out interactions; the
+        model that recommends is then fitted anew to all of them, held-out ones included.
 
         Parameters
         ----------
         interactions : Interactions, sparse matrix, (users, items) or table
             See `truegraph.data.interactions.interactions.as_interactions`.
         validation : Interactions or sparse matrix, optional
-            Further interactions of the same users and items, held out of training to know when
-            to stop. By default `validation_share` of each user's interactions.
+            Further interactions of the same users and items, to choose on. By default
+            `validation_share` of each user's interactions: the latest if there are times, else
+            random ones.
 
         Returns
         -------
@@ -60,11 +75,13 @@ class FittedRecommender(BaseEstimator):
         self.seed_ = seed_from(self.random_state)
         train, held_out = self._held_out(data, validation)
         with console_progress(self.progress) as progress:
-            self._scorer = self._train(train, held_out, progress)
-        self.interactions_ = data
-        self._train_pairs = train
+            self._scorer, chosen = self._train(train, held_out, progress)
         self._seen = train if held_out is None else csr_array(train + held_out)
-        self._popularity = np.bincount(train.indices, minlength=data.n_items).astype(np.float32)
+        self._chances: Chances | None = None
+        if chosen is not None and held_out is not None:
+            self._chances = fit_chances(chosen, train, held_out, seed=self.seed_)
+        self.interactions_ = data
+        self._popularity = _counts(self._seen)
         self.seconds_ = time.perf_counter() - began
         return self
 
@@ -78,7 +95,10 @@ class FittedRecommender(BaseEstimator):
         if self.validation_share == 0.0:
             return data.matrix, None
         ratios = (1.0 - self.validation_share, self.validation_share, 0.0)
-        split = split_randomly(data, ratios, random_state=self.seed_)
+        if data.times is not None:
+            split = split_by_time(data, ratios)
+        else:
+            split = split_randomly(data, ratios, random_state=self.seed_)
         return split.train, split.validation if split.validation.nnz else None
 
     def recommend(
@@ -108,9 +128,11 @@ class FittedRecommender(BaseEstimator):
 
         Returns
         -------
-        table : DataFrame with the columns user, rank, item, score and popular
+        table : DataFrame with the columns user, rank, item, score, probability and popular
             One row per user and item, users as asked for, best first (rank 1). Scores are
-            comparable within a user only. `popular` marks users without a history, who get the
+            comparable within a user only. The probability is that the item would be among the
+            held-out interactions of a user like this one, calibrated on them; NaN if nothing was
+            held out, and for seen items. `popular` marks users without a history, who get the
             most popular items.
         """
         check_is_fitted(self, "interactions_")
@@ -126,18 +148,31 @@ class FittedRecommender(BaseEstimator):
         seen = self._seen[known] if exclude_seen else csr_array((len(known), self._n_items))
         if exclude_seen and (numbers < 0).any():
             seen = csr_array(seen.multiply((numbers >= 0)[:, None]))
-        is_new = (numbers < 0) | (np.diff(self._train_pairs.indptr)[known] == 0)
+        is_new = (numbers < 0) | (np.diff(self._seen.indptr)[known] == 0)
         items, scores = self._ranked(known, is_new, seen, k, self._allowed(exclude, only))
         row, place = np.nonzero(items >= 0)
+        lengths = np.where(is_new, 0, np.diff(self._seen.indptr)[known])
+        chances = self._probabilities(place + 1, scores[row, place], lengths[row])
+        if not exclude_seen:
+            chances[_stored(self._seen, known[row], items[row, place])] = np.nan
         return pd.DataFrame(
             {
                 "user": _named(asked, row),
                 "rank": place + 1,
                 "item": _named(self.interactions_.item_ids, items[row, place]),
                 "score": scores[row, place],
+                "probability": chances,
                 "popular": is_new[row],
             }
         )
+
+    def _probabilities(
+        self, ranks: NDArray[np.int64], scores: NDArray[np.float32], lengths: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return calibrated probabilities; NaN without calibration and without a history."""
+        if self._chances is None or not len(ranks):
+            return np.full(len(ranks), np.nan)
+        return np.where(lengths > 0, self._chances.of(ranks, scores, lengths), np.nan)
 
     @property
     def _n_items(self) -> int:
@@ -192,8 +227,8 @@ class FittedRecommender(BaseEstimator):
 
         Returns
         -------
-        table : DataFrame with the columns rank, item, score and popular
-            Best first; `popular` is True where the most popular items had to do.
+        table : DataFrame with the columns rank, item, score, probability and popular
+            As `recommend` returns them; `popular` is True where the most popular items had to do.
         """
         check_is_fitted(self, "interactions_")
         if unknown not in ("error", "skip"):
@@ -206,12 +241,55 @@ class FittedRecommender(BaseEstimator):
         masked = row if exclude_seen else csr_array((1, self._n_items))
         items, best = rank_items(lambda _: scores, np.zeros(1, dtype=np.int64), masked, k)
         place = np.flatnonzero(items[0] >= 0)
+        chances = self._probabilities(place + 1, best[0, place], np.full(len(place), len(own)))
+        if not exclude_seen:
+            chances[np.isin(items[0, place], own)] = np.nan
         return pd.DataFrame(
             {
                 "rank": place + 1,
                 "item": _named(self.interactions_.item_ids, items[0, place]),
                 "score": best[0, place],
+                "probability": chances,
                 "popular": len(own) == 0,
+            }
+        )
+
+    def explain(
+        self, user: Hashable | None, item: Hashable, *, history: Iterable[Hashable] | None = None
+    ) -> pd.DataFrame:
+        """Say which items of a user's history carry the score of an item ("because you took").
+
+        Parameters
+        ----------
+        user : user id, or None with a history
+        item : item id
+        history : iterable of item ids, optional
+            Explain for a new user with this history instead.
+
+        Returns
+        -------
+        table : DataFrame with the columns item, contribution, direct and graph
+            The largest contribution first; contributions sum to the score. `direct` comes from
+            the item itself, `graph` from its neighbours in the learned graph.
+        """
+        check_is_fitted(self, "interactions_")
+        data = self.interactions_
+        if history is None:
+            number = data.user_numbers([user])[0]
+            own = self._seen[[number]].indices.astype(np.int64)
+        else:
+            own = np.unique(data.item_numbers(history))
+        if not len(own):
+            raise InputError(f"user {user!r} has no history; popular items need no explanation.")
+        place = int(data.item_numbers([item])[0])
+        direct, graph = self._scorer.contributions(own, place)
+        order = np.argsort(-(direct + graph), kind="stable")
+        return pd.DataFrame(
+            {
+                "item": _named(data.item_ids, own[order]),
+                "contribution": (direct + graph)[order],
+                "direct": direct[order],
+                "graph": graph[order],
             }
         )
 
@@ -268,8 +346,8 @@ class FittedRecommender(BaseEstimator):
         depth : int, default=100
         """
         check_is_fitted(self, "interactions_")
-        masked = gate.sparse_matrix("masked", masked, shape=self._train_pairs.shape)
-        is_new = np.diff(self._train_pairs.indptr) == 0
+        masked = gate.sparse_matrix("masked", masked, shape=self._seen.shape)
+        is_new = np.diff(self._seen.indptr) == 0
         return self._ranked(np.arange(len(is_new)), is_new, masked, depth, None)[0]
 
     def save(self, folder: PathLike) -> None:
@@ -303,6 +381,19 @@ def _aligned(data: Interactions, given: Any) -> csr_array:
             "of one of the two."
         )
     return matrix
+
+
+def _counts(matrix: csr_array) -> NDArray[np.float32]:
+    return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float32)
+
+
+def _stored(
+    matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return whether each pair is stored."""
+    width = matrix.shape[1]
+    owners = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.isin(rows * width + columns, owners * width + matrix.indices)
 
 
 def _named(ids: Sequence[Hashable], numbers: NDArray[np.integer]) -> list[Hashable]:

@@ -27,19 +27,22 @@ from truegraph.data.storage import (
 )
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.closed_form.base import Choice
 from truegraph.nn.recommenders.registry import (
+    HISTORY_MODELS,
     RANKING_MODELS,
-    find_recommender,
     recommender_settings,
 )
 from truegraph.nn.recommenders.training import TrainedRanking
-from truegraph.tasks.recommend.estimator import BayesianRecommender
+from truegraph.tasks.recommend.chances import Chances
+from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
 from truegraph.tasks.recommend.false_negatives import RemovedNegatives
 from truegraph.tasks.recommend.fitted import FittedRecommender
 from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFolder, Write
 
 _FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
+_MODEL, _CHANCES = "model ", "chances "  # before the names of their arrays
 _VECTORS = "vectors of users and items"  # beside the weights, in the same file
 
 Estimator = TypeVar("Estimator", bound=FittedRecommender)
@@ -57,11 +60,12 @@ def save_recommender(estimator: FittedRecommender, folder: PathLike) -> None:
         "users": ids_to_json(data.user_ids, "users"),
         "items": ids_to_json(data.item_ids, "items"),
         "notes": list(data.notes),
+        "choice": _choice_facts(getattr(estimator, "choice_", None)),
     }
     arrays = {
-        **csr_to_arrays(estimator._train_pairs, "train"),
         **csr_to_arrays(estimator._seen, "seen"),
         **_history_arrays(estimator),
+        **_chances_arrays(estimator),
     }
     writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
     if isinstance(scorer, VectorScorer):
@@ -70,10 +74,12 @@ def save_recommender(estimator: FittedRecommender, folder: PathLike) -> None:
         writers[WEIGHTS] = lambda path: write_safetensors(path, tensors)
     else:
         assert isinstance(scorer, HistoryScorer)
-        arrays |= _packed_weights(scorer.recommender.weights)
+        arrays |= {_MODEL + name: array for name, array in scorer.recommender.arrays().items()}
     if isinstance(estimator, BayesianRecommender):
         arrays |= csr_to_arrays(estimator.removed_negatives_.pairs, "removed")
         document["bayesian"] = _bayesian_facts(estimator)
+        writers[GRAPH] = estimator.learned_graph_.save
+    elif hasattr(estimator, "learned_graph_"):
         writers[GRAPH] = estimator.learned_graph_.save
     _FOLDER.save(folder, estimator, document, writers)
 
@@ -106,10 +112,17 @@ def _history_arrays(estimator: FittedRecommender) -> dict[str, NDArray[Any]]:
     return curves | {"best": best}
 
 
-def _packed_weights(weights: Any) -> dict[str, NDArray[Any]]:
-    if isinstance(weights, csr_array):
-        return csr_to_arrays(weights, "weights")
-    return {"weights": np.asarray(weights)}
+def _chances_arrays(estimator: FittedRecommender) -> dict[str, NDArray[Any]]:
+    if estimator._chances is None:
+        return {}
+    return {_CHANCES + name: array for name, array in vars(estimator._chances).items()}
+
+
+def _choice_facts(choice: Choice | None) -> dict[str, Any] | None:
+    if choice is None or not choice.tried:
+        return None
+    tried = [[asdict(settings), recall, ndcg] for settings, recall, ndcg in choice.tried]
+    return {"recall": choice.recall, "ndcg": choice.ndcg, "tried": tried}
 
 
 def _bayesian_facts(estimator: BayesianRecommender) -> dict[str, Any]:
@@ -133,17 +146,21 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     if "fractions" in params:
         params["fractions"] = tuple(params["fractions"])
     estimator = kind(**params)
-    shape = len(document["users"]), len(document["items"])
-    train, seen = (_pairs(arrays, name, shape) for name in ("train", "seen"))
+    seen = _pairs(arrays, "seen", (len(document["users"]), len(document["items"])))
     estimator.seed_ = int(document["seed"])
     estimator.seconds_ = float(document["seconds"])
     estimator.interactions_ = _interactions(document, seen)
-    estimator._train_pairs, estimator._seen = train, seen
-    counts = np.bincount(train.indices, minlength=train.shape[1])
+    estimator._seen = seen
+    estimator._chances = _chances(arrays)
+    counts = np.bincount(seen.indices, minlength=seen.shape[1])
     estimator._popularity = counts.astype(np.float32)
     settings = recommender_settings(params["model"], document["settings"])
-    estimator._scorer = _scorer(params["model"], settings, train, arrays, files)
+    estimator._scorer = _scorer(params["model"], settings, seen, arrays, files)
     estimator.history_ = _history(arrays, estimator._scorer)
+    if isinstance(estimator, Recommender):
+        estimator.choice_ = _choice(params["model"], settings, document["choice"])
+        if GRAPH in files:
+            estimator.learned_graph_ = LearnedGraph.load(files[GRAPH])
     if isinstance(estimator, BayesianRecommender):
         _restore_bayesian(estimator, document["bayesian"], arrays, files)
     return estimator
@@ -169,21 +186,37 @@ def _interactions(document: dict[str, Any], seen: csr_array) -> Interactions:
 
 
 def _scorer(
-    name: str, settings: Any, train: csr_array, arrays: dict[str, NDArray[Any]], files: Files
+    name: str, settings: Any, seen: csr_array, arrays: dict[str, NDArray[Any]], files: Files
 ) -> Scorer:
     if name in RANKING_MODELS:
         tensors = read_safetensors(files[WEIGHTS])
         for key, tensor in tensors.items():
             gate.check_finite(key, tensor)
-        vectors = gate.array(_VECTORS, tensors.pop(_VECTORS), (sum(train.shape), None))
+        vectors = gate.array(_VECTORS, tensors.pop(_VECTORS), (sum(seen.shape), None))
         weights = {key: torch.from_numpy(tensor) for key, tensor in tensors.items()}
-        return VectorScorer(RANKING_MODELS[name](settings, train), weights, vectors)
-    kind: Any = find_recommender(name)
-    items = train.shape[1]
-    if "weights_indptr" in arrays:
-        return HistoryScorer(kind(settings, _pairs(arrays, "weights", (items, items))), train)
-    shape = (items,) if arrays["weights"].ndim == 1 else (items, items)
-    return HistoryScorer(kind(settings, gate.array("weights", arrays["weights"], shape)), train)
+        return VectorScorer(RANKING_MODELS[name](settings, seen), weights, vectors)
+    own = {key.removeprefix(_MODEL): a for key, a in arrays.items() if key.startswith(_MODEL)}
+    for key, array in own.items():
+        gate.check_finite(key, array)
+    restored = HISTORY_MODELS[name].restored(settings, own)
+    width = restored.scores(csr_array(seen[:1])).shape[1]
+    if width != seen.shape[1]:
+        raise InputError(f"the model is of {width} items, not {seen.shape[1]}")
+    return HistoryScorer(restored, seen)
+
+
+def _chances(arrays: dict[str, NDArray[Any]]) -> Chances | None:
+    own = {key.removeprefix(_CHANCES): a for key, a in arrays.items() if key.startswith(_CHANCES)}
+    return Chances(**own) if own else None
+
+
+def _choice(name: str, settings: Any, facts: dict[str, Any] | None) -> Choice | None:
+    if name in RANKING_MODELS:
+        return None
+    if facts is None:
+        return Choice(settings)
+    tried = tuple((recommender_settings(name, own), r, n) for own, r, n in facts["tried"])
+    return Choice(settings, float(facts["recall"]), float(facts["ndcg"]), tried)
 
 
 def _history(arrays: dict[str, NDArray[Any]], scorer: Scorer) -> TrainedRanking | None:
@@ -201,7 +234,7 @@ def _restore_bayesian(
     arrays: dict[str, NDArray[Any]],
     files: Files,
 ) -> None:
-    shape = estimator._train_pairs.shape
+    shape = estimator._seen.shape
     graph = LearnedGraph.load(files[GRAPH])
     if graph.n_nodes != sum(shape) or graph.n_users != shape[0]:
         raise InputError(f"the learned graph is of {graph.n_nodes} users and items, not {shape}")

@@ -13,7 +13,8 @@ from truegraph.errors import InputError
 from truegraph.nn.closed_form.base import HistoryModel
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.recommenders.base import RankingModel
-from truegraph.nn.recommenders.training import one_torch_thread
+from truegraph.nn.recommenders.training import TrainedRanking, one_torch_thread
+from truegraph.nn.recommenders.trainings import Trainings
 
 Floats = NDArray[np.float32]
 
@@ -26,6 +27,11 @@ class Scorer(Protocol):
 
     def scores_of(self, history: csr_array) -> Floats:
         """Return scores (m, n_items) of new users with these histories (m, n_items)."""
+
+    def contributions(
+        self, history: NDArray[np.int64], item: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what each item of a history adds to a score, directly and by the graph."""
 
     def item_similarity(self, item: int) -> Floats:
         """Return how similar every item is to one, (n_items,)."""
@@ -64,6 +70,15 @@ class VectorScorer:
             products: Floats = (torch.from_numpy(np.ascontiguousarray(rows)) @ items.T).numpy()
         return products
 
+    def contributions(
+        self, history: NDArray[np.int64], item: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Say that the vectors of a network cannot be taken apart by items."""
+        raise InputError(
+            f"model={self.model.name!r} cannot tell what carries a score. Use model='refined', "
+            "'ease', 'ials', 'gfcf', 'turbocf' or 'itemknn'."
+        )
+
     def item_similarity(self, item: int) -> Floats:
         """Return cosines with one item's vector, (n_items,)."""
         return _cosines(self.vectors[self.model.n_users :], item)
@@ -86,19 +101,26 @@ class HistoryScorer:
     Parameters
     ----------
     recommender : HistoryModel
-    train : csr_array of shape (n_users, n_items)
+    histories : csr_array of shape (n_users, n_items)
+        Of the users by number.
     """
 
-    def __init__(self, recommender: HistoryModel, train: csr_array) -> None:
-        self.recommender, self.train = recommender, train
+    def __init__(self, recommender: HistoryModel, histories: csr_array) -> None:
+        self.recommender, self.histories = recommender, histories
 
     def scores(self, users: NDArray[np.int64]) -> Floats:
         """Return scores (len(users), n_items)."""
-        return self.recommender.scores(self.train[users])
+        return self.recommender.scores(self.histories[users])
 
     def scores_of(self, history: csr_array) -> Floats:
         """Return scores (m, n_items) of new users; nothing distinguishes them from others."""
         return self.recommender.scores(history)
+
+    def contributions(
+        self, history: NDArray[np.int64], item: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return what each item of a history adds to a score, directly and by the graph."""
+        return self.recommender.contributions(history, item)
 
     def item_similarity(self, item: int) -> Floats:
         """Return how similar every item is to one, (n_items,)."""
@@ -109,3 +131,9 @@ class HistoryScorer:
         raise InputError(
             f"model={self.recommender.name!r} knows nothing of similar users. Use another model."
         )
+
+
+def trained_scorer(trainings: Trainings, trained: TrainedRanking) -> VectorScorer:
+    """Return the scorer of a trained network."""
+    vectors = trainings.vectors(trained.weights)
+    return VectorScorer(trainings.model, trained.weights, vectors)

@@ -26,7 +26,7 @@ from truegraph.nn.recommenders.registry import (
     recommender_settings,
 )
 from truegraph.nn.recommenders.training import TrainedRanking
-from truegraph.nn.recommenders.trainings import Trainings
+from truegraph.nn.recommenders.trainings import Trainings, best_rate
 from truegraph.nn.recommenders.validation_recall import HeldOutRecall
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress
@@ -36,7 +36,7 @@ from truegraph.tasks.recommend.algorithm3 import (
     continued_base,
     train_bayesian,
 )
-from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, VectorScorer
+from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, trained_scorer
 
 MODELS = (
     *(name for base in RANKING_MODELS for name in (base, f"b{base}")),
@@ -164,8 +164,7 @@ class RecommendationTrial:
             trained = found.trained
         else:
             trained = continued_base(trainings, options.continued_patience, self._progress)
-        vectors = trainings.vectors(trained.weights)
-        scorer = VectorScorer(trainings.model, trained.weights, vectors)
+        scorer = trained_scorer(trainings, trained)
         chosen = asdict(trainings.model.settings) | asdict(options)
         return ModelLists(
             model, self._lists(scorer), chosen, trained, found, time.perf_counter() - began
@@ -174,7 +173,7 @@ class RecommendationTrial:
     def _trainings_of(self, base: str, settings: Any) -> Trainings:
         key = f"{base} {settings}"
         if key not in self._trainings:
-            self._trainings[key] = Trainings(
+            self._trainings[key] = best_rate(
                 base,
                 settings,
                 self.split.train,
@@ -182,6 +181,7 @@ class RecommendationTrial:
                 self.seed,
                 watched=self._watched,
                 cache=self._cache,
+                progress=self._progress,
             )
         return self._trainings[key]
 

@@ -1,0 +1,104 @@
+"""How probable it is that a recommended item is taken, calibrated on held-out interactions.
+
+A logistic regression joins rank, score and length of the history to one number; an isotonic
+regression of the held-out interactions on it makes that a probability. Both are fitted to the
+lists of a model that has not seen the held-out interactions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.evaluation.ranking import list_hits
+from truegraph.nn.top_items import rank_items
+from truegraph.tasks.recommend.scorers import Scorer
+
+_DEPTH = 50  # of the lists that are calibrated on
+_MOST_USERS = 10_000
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Chances:
+    """Probabilities of recommended items.
+
+    Attributes
+    ----------
+    centre, slope : ndarray of float64, shape (3,)
+        Of the logistic regression on log rank, score and log length of the history.
+    knots, values : ndarray of float64
+        Of the isotonic regression, between whose knots one interpolates.
+    """
+
+    centre: Floats
+    slope: Floats
+    knots: Floats
+    values: Floats
+
+    def of(
+        self, ranks: NDArray[np.int64], scores: NDArray[np.float32], lengths: NDArray[np.int64]
+    ) -> Floats:
+        """Return the probabilities of items at these ranks, with these scores.
+
+        Parameters
+        ----------
+        ranks : ndarray of int64, shape (n,)
+            From 1.
+        scores : ndarray of float32, shape (n,)
+        lengths : ndarray of int64, shape (n,)
+            Of the users' histories.
+        """
+        joined = (_columns(ranks, scores, lengths) - self.centre) @ self.slope
+        return np.interp(joined, self.knots, self.values)
+
+
+def _columns(
+    ranks: NDArray[np.int64], scores: NDArray[np.float32], lengths: NDArray[np.int64]
+) -> Floats:
+    parts = (np.log(ranks), scores.astype(np.float64), np.log1p(lengths))
+    return np.column_stack(parts)
+
+
+def fit_chances(
+    scorer: Scorer, train: csr_array, held_out: csr_array, *, seed: int = 0
+) -> Chances | None:
+    """Calibrate on the lists of a model that was fitted to the training interactions.
+
+    Parameters
+    ----------
+    scorer : Scorer
+    train, held_out : csr_array of shape (n_users, n_items)
+    seed : int
+        Of more than 10,000 users a random 10,000 are looked at.
+
+    Returns
+    -------
+    chances : Chances or None
+        None if no held-out interaction is among the lists, or all of the listed ones are.
+    """
+    from sklearn.isotonic import IsotonicRegression
+    from sklearn.linear_model import LogisticRegression
+
+    users = np.flatnonzero(np.diff(train.indptr))
+    if len(users) > _MOST_USERS:
+        users = np.sort(np.random.default_rng(seed).choice(users, _MOST_USERS, replace=False))
+    items, scores = rank_items(scorer.scores, users, csr_array(train[users]), _DEPTH)
+    hits = list_hits(items, csr_array(held_out[users]))
+    row, place = np.nonzero(items >= 0)
+    taken = hits[row, place] > 0
+    if not taken.any() or taken.all():
+        return None
+    lengths = np.diff(train.indptr)[users]
+    columns = _columns(place + 1, scores[row, place], lengths[row])
+    centre, spread = columns.mean(axis=0), columns.std(axis=0)
+    scale = np.divide(1.0, spread, out=np.zeros(3), where=spread > 0.0)
+    joint = LogisticRegression().fit((columns - centre) * scale, taken)
+    slope = joint.coef_[0] * scale
+    isotonic = IsotonicRegression(y_min=0.0, y_max=1.0)
+    isotonic.fit((columns - centre) @ slope, taken.astype(np.float64))
+    return Chances(centre, slope, isotonic.X_thresholds_, isotonic.y_thresholds_)
