@@ -24,13 +24,11 @@ def test_names_of_link_predictors() -> None:
 
 
 def test_names_of_recommenders() -> None:
-    from truegraph.nn.closed_form.reference_recommenders import REFERENCE_RECOMMENDERS
-
-    from truegraph.nn.recommenders.registry import RANKING_MODELS
-    from truegraph.tasks.recommend.names import REFERENCES, TRAINED
+    from truegraph.nn.recommenders.registry import HISTORY_MODELS, RANKING_MODELS
+    from truegraph.tasks.recommend.names import CLOSED_FORM, TRAINED
 
     assert sorted(TRAINED) == sorted(RANKING_MODELS)
-    assert sorted(REFERENCES) == sorted(REFERENCE_RECOMMENDERS)
+    assert sorted(CLOSED_FORM) == sorted(HISTORY_MODELS)
 
 
 def test_names_load_no_torch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,16 +12,18 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import BayesianRecommender, InputError, Interactions, Recommender
-from truegraph.data import load_interactions
+from truegraph.data import load_interactions, split_randomly
+from truegraph.tasks.recommend.scorers import HistoryScorer
 from truegraph.testing import planted_interactions
 
 QUICK: dict[str, Any] = {"width": 16, "learning_rate": 1e-2, "batch": 512, "epochs": 12}
-MODELS = ("ngcf", "mgccf", "lightgcn", "bpr-mf", "ease", "itemknn", "popularity")
+NETWORKS = ("ngcf", "mgccf", "lightgcn", "bpr-mf")
+MODELS = (*NETWORKS, "refined", "ials", "gfcf", "turbocf", "ease", "itemknn", "popularity")
 DATA = load_interactions("planted")
 
 
 def fitted(model: str = "ease", **params: Any) -> Recommender:
-    options = QUICK if model in MODELS[:4] else None
+    options = QUICK if model in NETWORKS else None
     return Recommender(model, options=options, random_state=0, **params).fit(DATA)
 
 
@@ -75,7 +78,7 @@ def test_unknown_users_are_an_error_skipped_or_served_with_popular_items() -> No
     assert skipped["user"].tolist() == ["user 1"] * 10
     served = recommender.recommend(["nobody", "user 1"], k=3, unknown="popular")
     assert served["popular"].tolist() == [True] * 3 + [False] * 3
-    counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
+    counts = np.bincount(recommender._seen.indices, minlength=DATA.n_items)
     assert served["item"][0] == DATA.item_ids[int(counts.argmax())]
     with pytest.raises(InputError, match="unknown='guess'"):
         recommender.recommend(["user 1"], unknown="guess")  # type: ignore[arg-type]
@@ -96,7 +99,7 @@ def test_a_new_user_is_folded_in(model: str) -> None:
     recommender = fitted(model)
     history = ["item 2", "item 8", "item 14", "item 20"]
     table = recommender.recommend_for_history(history, k=8)
-    assert table.columns.tolist() == ["rank", "item", "score", "popular"]
+    assert table.columns.tolist() == ["rank", "item", "score", "probability", "popular"]
     assert len(table) == 8
     assert not table["popular"].any()
     assert not set(table["item"]) & set(history)
@@ -104,7 +107,7 @@ def test_a_new_user_is_folded_in(model: str) -> None:
         assert np.mean([taste(item) == 2 for item in table["item"]]) >= 0.75
 
 
-@pytest.mark.parametrize("model", MODELS[:4])
+@pytest.mark.parametrize("model", NETWORKS)
 def test_folding_in_known_histories_is_nearly_as_good_as_training(model: str) -> None:
     """Users taken as new ones, from their history alone: recall of hidden likes."""
     planted = planted_interactions(random_state=1)
@@ -139,8 +142,113 @@ def test_histories_with_unknown_items_or_none() -> None:
     assert some.equals(recommender.recommend_for_history(["item 1"]))
     popular = recommender.recommend_for_history([], k=3)
     assert popular["popular"].all()
-    counts = np.bincount(recommender._train_pairs.indices, minlength=DATA.n_items)
+    counts = np.bincount(recommender._seen.indices, minlength=DATA.n_items)
     assert popular["item"][0] == DATA.item_ids[int(counts.argmax())]
+
+
+@pytest.mark.parametrize("model", ["refined", "ease", "itemknn", "gfcf", "turbocf", "ials"])
+def test_an_explanation_adds_up_to_the_score(model: str) -> None:
+    recommender = fitted(model)
+    top = recommender.recommend(["user 7"], k=1)
+    table = recommender.explain("user 7", top["item"][0])
+    assert table["contribution"].sum() == pytest.approx(float(top["score"][0]), rel=1e-4)
+    assert (table["direct"] + table["graph"]).to_numpy() == pytest.approx(table["contribution"])
+    assert (np.diff(table["contribution"]) <= 0).all()
+    seen = DATA.matrix[[DATA.user_ids.index("user 7")]].indices
+    assert set(table["item"]) == {DATA.item_ids[number] for number in seen}
+    assert taste(table["item"][0]) == 1
+    new = recommender.explain(None, "item 14", history=["item 2", "item 8"])
+    folded = recommender.recommend_for_history(["item 2", "item 8"], k=180)
+    score = float(folded.loc[folded["item"] == "item 14", "score"].iloc[0])
+    assert new["contribution"].sum() == pytest.approx(score, rel=1e-4)
+
+
+def test_networks_and_users_without_history_cannot_be_explained() -> None:
+    with pytest.raises(InputError, match="cannot tell what carries a score"):
+        fitted("bpr-mf").explain("user 7", "item 1")
+    data = Interactions.from_matrix(csr_array(np.array([[1, 1, 0], [1, 0, 1], [0, 0, 0]])))
+    with pytest.raises(InputError, match="no history"):
+        Recommender("ease").fit(data).explain(2, 0)
+
+
+def test_the_learned_graph_of_the_items_is_kept(tmp_path: Path) -> None:
+    recommender = fitted("refined")
+    graph = recommender.learned_graph_
+    assert graph.certificate.converged
+    assert graph.n_nodes == DATA.n_items
+    table = recommender.similar_items("item 3", k=3)
+    place = DATA.item_ids.index("item 3")
+    row = graph.adjacency[[place]].toarray().ravel()
+    near = {DATA.item_ids[number] for number in np.flatnonzero(row)}
+    assert set(table["item"]) <= near
+    assert recommender.choice_ is not None
+    assert recommender.choice_.recall > 0.5
+    recommender.save(tmp_path)
+    loaded = Recommender.load(tmp_path)
+    assert (loaded.learned_graph_.adjacency != graph.adjacency).nnz == 0
+    assert loaded.choice_ is not None
+    assert loaded.choice_.recall == recommender.choice_.recall
+    assert loaded.explain("user 7", "item 1").equals(recommender.explain("user 7", "item 1"))
+
+
+@pytest.mark.parametrize("model", [*MODELS, "b bpr-mf"])
+def test_what_recommends_has_seen_all_interactions(model: str) -> None:
+    """Choices and the served fit, done by hand: the second has the held-out interactions too."""
+    held_out = DATA._take(np.arange(len(DATA)) % 11 == 0)
+    train = DATA._take(np.arange(len(DATA)) % 11 != 0)
+    if model == "b bpr-mf":
+        made: Any = BayesianRecommender(
+            "bpr-mf", options=QUICK, fractions=(0.05,), continued_patience=2, random_state=0
+        )
+    else:
+        options = QUICK if model in NETWORKS else None
+        made = Recommender(model, options=options, random_state=0)
+    made.fit(train, validation=held_out)
+    assert (made._seen != DATA.matrix).nnz == 0
+    scorer = made._scorer
+    if isinstance(scorer, HistoryScorer):
+        again = type(scorer.recommender).fit(scorer.recommender.settings, DATA.matrix, seed=0)
+        wanted = again.scores(DATA.matrix)
+        assert (scorer.scores(np.arange(240)) == wanted).all()
+    else:
+        assert (scorer.model.train != DATA.matrix).nnz == 0
+    only = Recommender("popularity").fit(train, validation=held_out)
+    assert only.recommend([DATA.user_ids[0]], k=1, exclude_seen=False)["score"][0] == (
+        np.bincount(DATA.items).max()
+    )
+
+
+def test_probabilities_are_those_of_being_taken() -> None:
+    """Calibrated on one tenth, checked on another that nothing has seen."""
+    split = split_randomly(DATA, (0.8, 0.1, 0.1), random_state=5)
+    recommender = Recommender("refined", random_state=0).fit(
+        split.train, validation=split.validation
+    )
+    users = list(range(240))
+    table = recommender.recommend(users, k=10)
+    taken = split.test.toarray()[table["user"], table["item"]] > 0
+    chance = table["probability"].to_numpy()
+    assert np.isfinite(chance).all()
+    assert chance.mean() == pytest.approx(taken.mean(), abs=0.06)
+    high = chance > np.median(chance)
+    assert taken[high].mean() > taken[~high].mean()
+    seen = recommender.recommend(users, k=30, exclude_seen=False)
+    known = recommender._seen.toarray()[seen["user"], seen["item"]] > 0
+    assert np.isnan(seen["probability"][known]).all()
+    none = Recommender("ease", validation_share=0.0).fit(DATA).recommend(["user 1"])
+    assert none["probability"].isna().all()
+
+
+def test_with_times_the_latest_are_held_out() -> None:
+    times = np.random.default_rng(0).random(len(DATA))
+    timed = replace(DATA, times=times)
+    recommender = Recommender("ease", random_state=0)
+    train, held_out = recommender._held_out(timed, None)
+    assert held_out is not None
+    user = 4
+    age = {DATA.items[k]: times[k] for k in np.flatnonzero(DATA.users == user)}
+    latest = min(age[item] for item in held_out[[user]].indices)
+    assert latest > max(age[item] for item in train[[user]].indices)
 
 
 def test_similar_items_and_users_share_the_taste() -> None:
@@ -173,7 +281,7 @@ def test_the_bayesian_recommender_tells_what_it_removed(bayesian: BayesianRecomm
     )
     assert bayesian.learned_graph_.biadjacency.shape == (240, 180)
     removed = bayesian.removed_negatives_
-    assert removed.pairs.multiply(bayesian._train_pairs).nnz == 0
+    assert removed.pairs.multiply(bayesian._seen).nnz == 0
     table = bayesian.removed_table(5)
     assert table.columns.tolist() == ["user", "item", "weight"]
     assert (
@@ -248,7 +356,6 @@ def test_validation_of_ones_own() -> None:
     validation = Interactions.from_arrays(["b"], [1])
     recommender = Recommender("ease", random_state=0).fit(train, validation=validation)
     assert recommender._seen.nnz == 5
-    assert recommender._train_pairs.nnz == 4
     with pytest.raises(InputError, match="shares pairs"):
         Recommender("ease").fit(train, validation=train)
     with pytest.raises(InputError, match="user 'c' is not known"):
@@ -270,7 +377,7 @@ def test_the_seed_decides() -> None:
     ("params", "message"),
     [
         ({"model": "svd"}, "model='svd'"),
-        ({"options": {"depth": 1}}, "no option 'depth'"),
+        ({"options": {"depth": 1}}, "refined has no option 'depth'"),
         ({"validation_share": 1.0}, "validation_share"),
         ({"random_state": -1}, "random_state"),
     ],

@@ -13,6 +13,7 @@ from scipy.sparse import csr_array
 from truegraph.data import load_interactions, split_randomly
 from truegraph.errors import InputError
 from truegraph.evaluation.ranking import score_rankings
+from truegraph.tasks.recommend.names import CLOSED_FORM
 from truegraph.tasks.recommend.trials import (
     MODELS,
     RecommendationTrial,
@@ -25,7 +26,7 @@ QUICK: dict[str, Any] = {"width": 16, "learning_rate": 1e-2, "batch": 512, "epoc
 
 
 def quick(model: str) -> dict[str, Any]:
-    return {} if model in ("popularity", "itemknn", "ease") else QUICK
+    return {} if model in CLOSED_FORM else QUICK
 
 
 @pytest.mark.parametrize("model", MODELS)
@@ -36,9 +37,7 @@ def test_every_model_beats_chance_and_lists_no_training_item(model: str) -> None
     assert not SPLIT.train.toarray()[everyone, found.top_items].any()
     recall = score_rankings(found.top_items, SPLIT.test).means()["recall@20"]
     assert recall > (0.1 if model == "popularity" else 0.5)  # 20 of 164 would be 0.12
-    assert (found.bayesian is not None) == (
-        model not in ("popularity", "itemknn", "ease") and split_name(model)[1]
-    )
+    assert (found.bayesian is not None) == (model not in CLOSED_FORM and split_name(model)[1])
 
 
 def test_masks() -> None:
@@ -68,7 +67,7 @@ def test_trainings_with_a_curve_serve_those_who_do_not_want_it(tmp_path: Path) -
     assert (later.top_items == alone.top_items).all()
 
 
-@pytest.mark.parametrize("model", ["bngcf", "mgccf", "ease"])
+@pytest.mark.parametrize("model", ["bngcf", "mgccf", "ease", "refined", "ials"])
 def test_poisoned_test_interactions_change_nothing(model: str) -> None:
     poison = csr_array(np.ones(SPLIT.test.shape, dtype=np.float32) * np.nan)
     honest = RecommendationTrial(SPLIT, 0).run(model, quick(model))
@@ -98,3 +97,17 @@ def test_test_recall_is_recorded_only_when_asked_for() -> None:
     assert np.isnan(silent.watched).all()
     assert np.isfinite(watched.watched).all()
     assert (silent.losses == watched.losses).all()
+
+
+def test_the_learning_rate_is_chosen_on_validation_when_it_is_left_open() -> None:
+    open_rate = QUICK | {"learning_rate": None}
+    trial = RecommendationTrial(SPLIT, 0)
+    found = trial.run("bpr-mf", open_rate)
+    recalls = {
+        rate: RecommendationTrial(SPLIT, 0).run("bpr-mf", QUICK | {"learning_rate": rate}).trained
+        for rate in (1e-3, 1e-2)
+    }
+    assert found.settings["learning_rate"] == 1e-2  # eight epochs are too few for the lower one
+    assert recalls[1e-2].best_recall > recalls[1e-3].best_recall  # type: ignore[union-attr]
+    bayesian = trial.run("bbpr-mf", open_rate)
+    assert bayesian.settings["learning_rate"] == found.settings["learning_rate"]
