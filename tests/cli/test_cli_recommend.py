@@ -83,7 +83,7 @@ def test_recommendations_for_ones_own_users(program, ratings: Path, tmp_path: Pa
     with out.open() as stream:
         rows = list(csv.DictReader(stream))
     assert len(rows) == document["recommendations"] == 180
-    assert list(rows[0]) == ["user", "rank", "item", "score", "popular"]
+    assert list(rows[0]) == ["user", "rank", "item", "score", "probability", "popular"]
     assert [row["rank"] for row in rows[:3]] == ["1", "2", "3"]
     same = [int(row["user"][1:]) % 3 == int(row["item"][1:]) % 3 for row in rows]
     assert np.mean(same) > 0.6

@@ -17,6 +17,8 @@ from truegraph.errors import InputError
 from truegraph.suggestions import suggestion
 from truegraph.tasks.recommend.names import CLOSED_FORM, TRAINED
 
+REFERENCES = ("popularity", "itemknn", "ease")
+
 _FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
 
 
@@ -36,12 +38,12 @@ def recommend(
             help=f"{', '.join((*TRAINED, *CLOSED_FORM))}. The first four also run in their "
             "Bayesian version; with a file, bngcf or ngcf says which of the two.",
         ),
-    ] = "ngcf",
+    ] = "refined",
     trials: Annotated[
         int | None, typer.Option(min=1, help="Splits to draw and train on. [default: 1]")
     ] = None,
     references: Annotated[
-        bool, typer.Option("--references", help=f"Run {', '.join(CLOSED_FORM)} too.")
+        bool, typer.Option("--references", help=f"Run {', '.join(REFERENCES)} too.")
     ] = False,
     mask: Annotated[
         str | None,
@@ -135,7 +137,7 @@ def recommend(
             DatasetJob(
                 name=dataset,
                 model=_known(model, (*TRAINED, *CLOSED_FORM)),
-                references=CLOSED_FORM if references else (),
+                references=REFERENCES if references else (),
                 trials=trials or 1,
                 mask=_mask(mask),
                 out=out,

@@ -7,6 +7,7 @@ from .interactions.interaction_sets import (
     interaction_info,
     list_interaction_sets,
     load_interactions,
+    load_own_split,
 )
 from .interactions.interaction_splits import InteractionSplit, split_by_time, split_randomly
 from .interactions.interactions import Interactions
@@ -42,6 +43,7 @@ __all__ = [
     "list_interaction_sets",
     "load_dataset",
     "load_interactions",
+    "load_own_split",
     "merge_edges",
     "random_split",
     "read_edges",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from truegraph.data import (
@@ -11,6 +13,7 @@ from truegraph.data import (
     list_interaction_sets,
     load_dataset,
     load_interactions,
+    load_own_split,
     split_randomly,
 )
 from truegraph.errors import DataError
@@ -62,8 +65,41 @@ def test_the_made_up_set_comes_along(monkeypatch: pytest.MonkeyPatch) -> None:
         "amazon_cds",
         "amazon_books",
         "yelp2018",
+        "gowalla",
         "planted",
     ]
+
+
+def test_a_set_that_brings_its_own_split(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = np.array([[user, item] for user in range(30) for item in range(12)], dtype=np.int32)
+    is_test = rng.random(len(rows)) < 0.2
+    (tmp_path / "gowalla").mkdir()
+    np.savez(
+        tmp_path / "gowalla" / "gowalla.npz",
+        train=rows[~is_test],
+        test=rows[is_test],
+        shape=np.array([30, 12]),
+    )
+    split = load_own_split("gowalla", random_state=0, data_home=tmp_path)
+    wanted = np.zeros((30, 12))
+    wanted[rows[is_test][:, 0], rows[is_test][:, 1]] = 1
+    assert (split.test.toarray() == wanted).all()
+    assert ((split.train + split.validation + split.test).toarray() == 1).all()
+    other = load_own_split("gowalla", random_state=1, data_home=tmp_path)
+    assert (other.test != split.test).nnz == 0
+    assert (other.validation != split.validation).nnz > 0
+    assert load_interactions("gowalla", data_home=tmp_path).matrix.shape == (30, 12)
+    with pytest.raises(DataError, match="brings no split"):
+        load_own_split("ml100k", data_home=tmp_path)
+
+
+@needs_data
+def test_gowalla_has_the_published_counts() -> None:
+    split = load_own_split("gowalla", random_state=0, data_home=LARGE)
+    assert split.test.shape == (29_858, 40_981)
+    assert split.test.nnz == 217_242
+    assert split.train.nnz + split.validation.nnz == 810_128
 
 
 def test_what_a_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

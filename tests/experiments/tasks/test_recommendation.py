@@ -59,7 +59,7 @@ def test_trainings_are_not_repeated(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     def never(*_: object, **__: object) -> None:
         raise AssertionError("trained again")
 
-    monkeypatch.setattr("truegraph.tasks.recommend.algorithm3.train_ranking", never)
+    monkeypatch.setattr("truegraph.nn.recommenders.trainings.train_ranking", never)
     (again,) = task.run(cell("bbpr-mf"), [0], context(tmp_path))
     task.run(cell("bpr-mf"), [0], context(tmp_path))
     assert again.metrics == first.metrics

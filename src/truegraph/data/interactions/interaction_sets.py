@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from truegraph.data.interactions.interactions import Interactions
+import numpy as np
+
+from truegraph.data.interactions.interaction_splits import InteractionSplit, split_randomly
+from truegraph.data.interactions.interactions import Interactions, pair_matrix
 from truegraph.data.interactions.planted_interactions import planted_interactions
 from truegraph.data.nodes.datasets import how_to_get, locate
 from truegraph.data.nodes.registry import INTERACTION_SETS, InteractionEntry
@@ -25,8 +28,9 @@ class InteractionInfo:
     Attributes
     ----------
     name, description, origin, licence : str
-    status : {"exact", "stand-in", "made up"}
-        Whether these are the paper's data, other real data in their place, or made up.
+    status : {"exact", "stand-in", "benchmark", "made up"}
+        Whether these are the paper's data, other real data in their place, data that others
+        publish figures on, or made up.
     statistics : dict of str to int
         users, items and interactions after the filters.
     paper : dict of str to int or float
@@ -37,7 +41,7 @@ class InteractionInfo:
 
     name: str
     description: str
-    status: Literal["exact", "stand-in", "made up"]
+    status: Literal["exact", "stand-in", "benchmark", "made up"]
     statistics: dict[str, int]
     paper: dict[str, int | float]
     origin: str
@@ -80,8 +84,8 @@ def load_interactions(
     Parameters
     ----------
     name : str
-        "ml100k", the stand-ins "amazon_cds", "amazon_books" and "yelp2018", or "planted", which is
-        made up and small; upper or lower case.
+        "ml100k", the stand-ins "amazon_cds", "amazon_books" and "yelp2018", "gowalla", which
+        brings its own split, or "planted", which is made up and small; upper or lower case.
     filtered : bool, default=True
         Keep what the paper's recipe keeps: ratings of 4 and more where there are ratings, then
         users, then items with enough interactions, in one pass.
@@ -124,10 +128,65 @@ def load_interactions(
     )
 
 
+def load_own_split(
+    name: str,
+    *,
+    validation_share: float = 0.1,
+    random_state: int | None = None,
+    data_home: PathLike | None = None,
+) -> InteractionSplit:
+    """Load the split that a named set of interactions brings; validation comes from its training.
+
+    Parameters
+    ----------
+    name : str
+        "gowalla".
+    validation_share : float, default=0.1
+        Share of each user's training interactions that becomes validation.
+    random_state : int or None
+        Decides which.
+    data_home : path-like, optional
+        As in `load_interactions`.
+
+    Returns
+    -------
+    split : InteractionSplit
+        In the numbering of `load_interactions`.
+
+    Raises
+    ------
+    DataError
+        If the set brings no split, or is not on this machine.
+    """
+    entry = _entry(name)
+    if not entry.has_split:
+        raise DataError(f"{name!r} brings no split of its own; split it at random or by time.")
+    place = locate(entry, data_home)
+    if place is None or place[1] is None:
+        raise DataError(how_to_get(entry))
+    everything = _read(place[1])
+    parts = read_npz(place[1])
+    train, test = (
+        pair_matrix(
+            everything.user_numbers(parts[part][:, 0].tolist()),
+            everything.item_numbers(parts[part][:, 1].tolist()),
+            (everything.n_users, everything.n_items),
+        )
+        for part in ("train", "test")
+    )
+    shares = (1.0 - validation_share, validation_share, 0.0)
+    own = Interactions.from_matrix(train)
+    split = split_randomly(own, shares, random_state=random_state)
+    return InteractionSplit(split.train, split.validation, test)
+
+
 def _read(path: Path) -> Interactions:
     from truegraph.data.interactions.interaction_files import from_interaction_array
 
     arrays = read_npz(path)
+    if "train" in arrays and "test" in arrays:
+        both = np.concatenate([arrays["train"], arrays["test"]])
+        return from_interaction_array(both, str(path))
     if "interactions" not in arrays:
         raise InputError(
             f"{path}: the array 'interactions' is missing; found {sorted(arrays)}. It holds rows "

@@ -163,8 +163,9 @@ class InteractionEntry:
     Attributes
     ----------
     name, description, origin, licence : str
-    status : {"exact", "stand-in", "made up"}
-        Whether these are the paper's data, other real data in their place, or made up.
+    status : {"exact", "stand-in", "benchmark", "made up"}
+        Whether these are the paper's data, other real data in their place, data that others
+        publish figures on, or made up.
     statistics : mapping of str to int
         users, items and interactions after the filters.
     paper : mapping of str to int or float
@@ -177,11 +178,13 @@ class InteractionEntry:
         What must be said wherever the data are used.
     builtin : {"generated"} or None
         Whether it comes with the package.
+    has_split : bool
+        Whether it brings its own training and test part.
     """
 
     name: str
     description: str
-    status: Literal["exact", "stand-in", "made up"]
+    status: Literal["exact", "stand-in", "benchmark", "made up"]
     statistics: Mapping[str, int]
     origin: str
     licence: str
@@ -192,6 +195,7 @@ class InteractionEntry:
     notes: tuple[str, ...] = ()
     builtin: Literal["generated"] | None = None
     sha256: Mapping[str, str] = field(default_factory=dict)
+    has_split: bool = False
 
 
 def _stand_in(paper_thresholds: tuple[int, int], own: tuple[int, int]) -> tuple[str, ...]:
@@ -250,6 +254,15 @@ _INTERACTIONS = (
         notes=_stand_in((22, 35), (78, 42)),
         origin="Yelp reviews of 2018 by way of the data of LightGCN, a part of them",
         licence="as the data of LightGCN",
+    ),
+    InteractionEntry(
+        name="gowalla",
+        description="check-ins, with the training and test part of LightGCN",
+        status="benchmark",
+        statistics={"users": 29858, "items": 40981, "interactions": 1027370},
+        origin="Gowalla by way of the data of LightGCN (He et al. 2020)",
+        licence="as the data of LightGCN",
+        has_split=True,
     ),
     InteractionEntry(
         name="planted",

@@ -19,6 +19,7 @@ from truegraph.data import (
     Interactions,
     InteractionSplit,
     load_interactions,
+    load_own_split,
     split_by_time,
     split_randomly,
 )
@@ -65,7 +66,7 @@ class RecommendationTask:
     models = MODELS
     keeps = ("curve", "users")
     conditions: Mapping[str, Condition] = {
-        "split": Condition(("random",), str, ("random", "time")),
+        "split": Condition(("random",), str, ("random", "time", "own")),
         "mask": Condition(("train",), str, tuple(_MASKS)),
     }
 
@@ -107,7 +108,12 @@ def open_interactions(name: str) -> Interactions:
 
 
 def split_of(data: Interactions, cell: Cell, seed: int) -> InteractionSplit:
-    """Return the split of a trial; by time it is the same for every seed."""
+    """Return the split of a trial; by time it is the same for every seed.
+
+    Of a split that the data set brings itself the seed decides what of training is validation.
+    """
+    if cell.conditions["split"] == "own":
+        return load_own_split(cell.dataset, random_state=seed)
     if cell.conditions["split"] == "time":
         return split_by_time(data)
     return split_randomly(data, random_state=seed)
@@ -124,6 +130,7 @@ def _run(data: Interactions, cell: Cell, seed: int, context: Context) -> TrialRe
         mask=mask,
         cache=context.cache / "recommenders",
         watch_test="curve" in context.keep,
+        refit=cell.conditions["split"] == "own",
     )
     found = trial.run(cell.model, cell.settings)
     scores = score_rankings(found.top_items, split.test, _KS, mask=mask)

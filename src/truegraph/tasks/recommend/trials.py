@@ -121,6 +121,10 @@ class RecommendationTrial:
     progress : Progress, optional
     watch_test : bool, default=False
         Record the test recall of every epoch of the continued trainings, for pictures.
+    refit : bool, default=False
+        Fit to training and validation interactions once everything is chosen, and mask both: for
+        splits whose published figures come from models trained on all that is not test. Only
+        models that score a user by their history can be.
     """
 
     def __init__(
@@ -132,12 +136,14 @@ class RecommendationTrial:
         cache: Path | None = None,
         progress: Progress | None = None,
         watch_test: bool = False,
+        refit: bool = False,
     ) -> None:
         if not mask or not set(mask) <= {"train", "validation"} or "train" not in mask:
             raise InputError(f'mask={mask!r} must be ("train",) or ("train", "validation").')
         self.split, self.seed = split, seed
         self.masked = split.train
-        if "validation" in mask:
+        self._refit = refit
+        if "validation" in mask or refit:
             self.masked = csr_array(split.train + split.validation)
         self._cache, self._progress = cache, progress or Progress()
         self._watched = HeldOutRecall(split.train, split.test) if watch_test else None
@@ -157,6 +163,8 @@ class RecommendationTrial:
         base, is_bayesian = split_name(model)
         if base in HISTORY_MODELS:
             return self._closed_form(model, settings, began)
+        if self._refit:
+            raise InputError(f"model={model!r} cannot be fitted again; use a closed-form model.")
         own, options = split_settings(model, settings)
         trainings = self._trainings_of(base, own)
         found = train_bayesian(trainings, options, self._progress) if is_bayesian else None
@@ -194,8 +202,9 @@ class RecommendationTrial:
         choice = kind.choose(
             own, train, self.split.validation, seed=self.seed, progress=self._progress
         )
-        made = kind.fit(choice.settings, train, seed=self.seed)
-        lists = self._lists(HistoryScorer(made, train))
+        histories = self.masked if self._refit else train
+        made = kind.fit(choice.settings, histories, seed=self.seed)
+        lists = self._lists(HistoryScorer(made, histories))
         seconds = time.perf_counter() - began
         return ModelLists(model, lists, asdict(choice.settings), None, None, seconds, choice)
 
