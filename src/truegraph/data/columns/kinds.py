@@ -6,6 +6,7 @@ Nothing here depends on labels or on other tables: what a column is shows in its
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,9 +181,12 @@ def _key_or_number(name: str, known: pd.Series, different: int) -> Column:
 
 
 def _text_kind(name: str, known: pd.Series, different: int) -> Column:
-    if numbers(known).notna().mean() >= _SHARE_THAT_DECIDES:
+    counts = known.value_counts()
+    unique = pd.Series(counts.index, dtype="str")
+    needed = _SHARE_THAT_DECIDES * counts.sum()
+    if counts[numbers(unique).notna().to_numpy()].sum() >= needed:
         return Column(name, "number")
-    date_format = _date_format(known)
+    date_format = _date_format(unique, counts, needed)
     if date_format is not None:
         return Column(name, "date", date_format=date_format)
     return _category_or_text(name, known, different)
@@ -193,15 +197,14 @@ def _category_or_text(name: str, known: pd.Series, different: int) -> Column:
     return Column(name, "category" if few or known.dtype.kind == "b" else "text")
 
 
-def _date_format(known: pd.Series) -> str | None:
+def _date_format(unique: pd.Series, counts: pd.Series, needed: float) -> str | None:
     """Return how dates are written, or None if the text holds none."""
-    unique = pd.Series(known.unique())
     looks = unique.head(100).str.match(_LOOKS_LIKE_DATE.pattern)
     if looks.mean() < _SHARE_THAT_DECIDES:
         return None
-    shares = {one: dates(unique, one).notna().mean() for one in _DATE_FORMATS}
-    best = max(_DATE_FORMATS, key=lambda one: shares[one])
-    return best if shares[best] >= _SHARE_THAT_DECIDES else None
+    fits = {one: counts[dates(unique, one).notna().to_numpy()].sum() for one in _DATE_FORMATS}
+    best = max(_DATE_FORMATS, key=lambda one: fits[one])
+    return best if fits[best] >= needed else None
 
 
 def cleaned_text(values: pd.Series) -> pd.Series:
@@ -214,14 +217,20 @@ def numbers(values: pd.Series) -> pd.Series:
     """Return a column as float64, missing where a value is no finite number."""
     if values.dtype.kind == "m":
         found = values.dt.total_seconds()
+    elif is_text(values):
+        found = _by_value(values, lambda unique: pd.to_numeric(unique, errors="coerce"))
     else:
-        found = pd.to_numeric(values, errors="coerce")
+        found = values
     array = found.to_numpy(dtype=np.float64, na_value=np.nan)
     return pd.Series(np.where(np.isfinite(array), array, np.nan), index=values.index)
 
 
 def dates(values: pd.Series, date_format: str | None) -> pd.Series:
     """Return a column as dates without a time zone, missing where a value is none."""
+    return _by_value(values, lambda unique: _parsed(unique, date_format))
+
+
+def _parsed(values: pd.Series, date_format: str | None) -> pd.Series:
     found: Any = pd.to_datetime(values, format=date_format, errors="coerce", utc=True)
     return found.dt.tz_localize(None)
 
@@ -230,4 +239,11 @@ def categories(values: pd.Series) -> NDArray[Any]:
     """Return a column as text, None where it is missing; 3.0 and 3 are the same category."""
     if pd.api.types.is_float_dtype(values.dtype):
         values = values.astype("Int64") if (values.dropna() % 1 == 0).all() else values
-    return cleaned_text(values).astype(object).to_numpy()
+    return _by_value(values, cleaned_text).astype(object).to_numpy()
+
+
+def _by_value(values: pd.Series, function: Callable[[pd.Series], pd.Series]) -> pd.Series:
+    """Apply a slow function once to each different value; a missing one stays missing."""
+    codes, unique = pd.factorize(values)
+    found = function(pd.Series(unique)).reset_index(drop=True)
+    return found.reindex(codes).set_axis(values.index)
