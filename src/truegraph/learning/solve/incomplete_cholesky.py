@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 _DROP = 1e-6  # entries with a_ij^2 below this share of a_ii a_jj are left out of the factor
 # Not cached: machine code that two processes had compiled and kept at the same time crashed when a
-# third one read it. These few functions compile in seconds, and only stiff problems need them.
+# third one read it. Plain loops compile in a second or two, and only stiff problems need them.
 _compiled = njit(nogil=True)
 
 
@@ -56,10 +56,20 @@ def _lower_pattern(
                 lower[at] = rank[j]
                 entries[at] = values[e]
                 at += 1
-        by_column = np.argsort(lower[start[r] : at])
-        lower[start[r] : at] = lower[start[r] : at][by_column]
-        entries[start[r] : at] = entries[start[r] : at][by_column]
+        _sort_by_column(lower, entries, start[r], at)
     return start, lower, entries
+
+
+@_compiled
+def _sort_by_column(lower: Any, entries: Any, begin: int, end: int) -> None:
+    """Sort a row's entries by their column; rows are short."""
+    for e in range(begin + 1, end):
+        column, entry = lower[e], entries[e]
+        f = e
+        while f > begin and lower[f - 1] > column:
+            lower[f], entries[f] = lower[f - 1], entries[f - 1]
+            f -= 1
+        lower[f], entries[f] = column, entry
 
 
 @_compiled
@@ -106,6 +116,15 @@ def _apply(
 
 
 @_compiled
+def _dot(first: Any, second: Any) -> float:
+    """Return the sum of products, in the order of the nodes."""
+    total = 0.0
+    for i in range(first.size):
+        total += first[i] * second[i]
+    return total
+
+
+@_compiled
 def _conjugate_gradients(
     row_start: Any,
     active: Any,
@@ -124,12 +143,14 @@ def _conjugate_gradients(
 ) -> int:
     """Solve (diagonal + off-diagonal) solution = right with a factor at hand; return the steps."""
     nodes = right.size
-    residual = right.copy()
+    residual, direction = np.empty(nodes), np.empty(nodes)
     conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
+    for i in range(nodes):
+        residual[i], solution[i] = right[i], 0.0
     _apply(start, lower, entries, pivots, order, residual, conditioned, work)
-    direction = conditioned.copy()
-    solution[:] = 0.0
-    rho = (residual * conditioned).sum()
+    for i in range(nodes):
+        direction[i] = conditioned[i]
+    rho = _dot(residual, conditioned)
     target = tolerance * tolerance * rho
     steps = 0
     while steps < max_iter and rho > target and rho > 0.0:
@@ -138,13 +159,14 @@ def _conjugate_gradients(
             for e in range(row_start[i], row_start[i] + active[i]):
                 value += values[e] * direction[columns[e]]
             product[i] = value
-        step = rho / (direction * product).sum()
-        solution += step * direction
-        residual -= step * product
+        step = rho / _dot(direction, product)
+        for i in range(nodes):
+            solution[i] += step * direction[i]
+            residual[i] -= step * product[i]
         _apply(start, lower, entries, pivots, order, residual, conditioned, work)
-        rho_next = (residual * conditioned).sum()
-        direction *= rho_next / rho
-        direction += conditioned
+        rho_next = _dot(residual, conditioned)
+        for i in range(nodes):
+            direction[i] = direction[i] * (rho_next / rho) + conditioned[i]
         rho = rho_next
         steps += 1
     return steps
