@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import InputError, InputWarning, warn
 
 if TYPE_CHECKING:
@@ -44,6 +45,14 @@ def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]
     wanted = ColumnPlan() if plan is None else plan
     fitted = wanted if hasattr(wanted, "encoders_") else clone(wanted).fit(X)
     return fitted.transform(X), fitted
+
+
+def take_features(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]:
+    """Do what `vectorised` does, and warn of arrays whose distances mislead."""
+    points, fitted = vectorised(X, plan)
+    if fitted is None and getattr(X, "ndim", 0) == 2 and X.dtype.kind in "iuf":
+        warn_about_points(X.tocsr() if hasattr(X, "tocsr") else X, "cosine")
+    return points, fitted
 
 
 def new_points(X: Any, plan: ColumnPlan | None) -> Any:

@@ -20,7 +20,7 @@ from scipy.sparse import csr_array
 from truegraph.errors import InputError
 from truegraph.nn.dropout import Dropout
 from truegraph.nn.optimiser import AdamState, Weights, adam_step, select_trials
-from truegraph.nn.training.training import TrainingError
+from truegraph.nn.training.groups import DIVERGED, TrainingError
 from truegraph.progress import Progress
 
 Judge = Callable[[Weights], float]
@@ -146,10 +146,7 @@ def train_autoencoder(
         for epoch in range(epochs):
             loss, gradients = _loss_and_gradients(model, state.weights, generator)
             if not np.isfinite(loss):
-                raise TrainingError(
-                    f"loss of {model.name} is {loss} in epoch {epoch}. "
-                    "Lower learning_rate or check the features for huge values."
-                )
+                raise TrainingError(f"loss of {model.name} is {loss} in epoch {epoch}. {DIVERGED}")
             history.append(loss)
             state, spare = adam_step(state, gradients, {}, learning_rate, spare), state
             best.consider(state.weights)

@@ -16,6 +16,12 @@ from truegraph.nn.training.stopping import Patience
 from truegraph.nn.training.targets import Targets, accuracy, cross_entropy
 from truegraph.nn.training.trained import TrainedClassifier
 
+DIVERGED = (
+    "The likely cause is features of very different or huge size: scale the columns, for example "
+    "by giving them as a table (DataFrame, .csv or .parquet), which is scaled; or lower the "
+    "learning_rate in the model's options."
+)
+
 
 class TrainingError(TruegraphError):
     """Training failed; ``classifier`` has the last good weights."""
@@ -81,8 +87,8 @@ class TrialGroup:
             self._fall_back()
             trial = self.trials[~np.isfinite(self.losses)][0]
             raise TrainingError(
-                f"loss of {self.model.name} is not finite in epoch {state.steps} of trial {trial}; "
-                "lower learning_rate or check the features for huge values"
+                f"loss of {self.model.name} is not finite in epoch {state.steps} of trial {trial}. "
+                f"{DIVERGED}"
             )
         trained = [name for name in leaves if name not in updates]
         found = torch.autograd.grad(

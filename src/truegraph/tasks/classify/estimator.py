@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.tasks.classify.fitting import NodeEstimator
@@ -36,6 +37,8 @@ class NodeClassifier(NodeEstimator):
         GCN of Zhang et al.). The recipes that learn a graph are in `BayesianNodeClassifier`.
     options : mapping or the model's own settings, optional
         For example ``{"epochs": 100}``; by default those of the model's authors.
+    plan : ColumnPlan, optional
+        How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
         A torch device, e.g. "cuda".
@@ -52,6 +55,8 @@ class NodeClassifier(NodeEstimator):
         Only for "bgcn-parametric".
     learned_graph_ : None
         Baselines learn no graph.
+    plan_ : ColumnPlan or None
+        The fitted plan of a DataFrame.
     notes_ : tuple of str
         What was chosen for the user.
     seconds_ : dict of str to float
@@ -62,12 +67,14 @@ class NodeClassifier(NodeEstimator):
         model: str = "gcn",
         *,
         options: Any = None,
+        plan: ColumnPlan | None = None,
         random_state: Any = None,
         device: str = "cpu",
         progress: bool = False,
     ) -> None:
         self.model = model
         self.options = options
+        self.plan = plan
         self.random_state = random_state
         self.device = device
         self.progress = progress
@@ -112,6 +119,8 @@ class BayesianNodeClassifier(NodeEstimator):
         `truegraph.tasks.classify.recipes.refined_options.RefinedOptions` for "refined" and "fast",
         for example ``{"rounds": 1}``, and of
         `truegraph.tasks.classify.committee.options.CommitteeOptions` for "auto".
+    plan : ColumnPlan, optional
+        How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
         A torch device, e.g. "cuda".
@@ -134,6 +143,8 @@ class BayesianNodeClassifier(NodeEstimator):
     predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
         "auto", from not knowing the graph.
+    plan_ : ColumnPlan or None
+        The fitted plan of a DataFrame.
     notes_ : tuple of str
         What was chosen for the user.
     seconds_ : dict of str to float
@@ -152,6 +163,7 @@ class BayesianNodeClassifier(NodeEstimator):
         effort: str = "normal",
         class_prior: Any = "train",
         options: Mapping[str, Any] | None = None,
+        plan: ColumnPlan | None = None,
         random_state: Any = None,
         device: str = "cpu",
         cache: PathLike | None = None,
@@ -163,6 +175,7 @@ class BayesianNodeClassifier(NodeEstimator):
         self.effort = effort
         self.class_prior = class_prior
         self.options = options
+        self.plan = plan
         self.random_state = random_state
         self.device = device
         self.cache = cache

@@ -10,11 +10,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from truegraph.data.columns.plan import ColumnPlan
+from truegraph.data.columns.vectorising import new_points, take_features
 from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.data.storage import PathLike
-from truegraph.errors import InputError
+from truegraph.errors import AnswerWarning, InputError, warn
+from truegraph.learning.graph_advice import graph_advice
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.classify.class_advice import class_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import complete_inputs
@@ -34,6 +38,7 @@ _EPOCHS_IF_FEW = 1000
 class NodeEstimator(BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
+    plan: ColumnPlan | None
     random_state: Any
     device: str
     cache: PathLike | None = None
@@ -48,9 +53,10 @@ class NodeEstimator(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (N, F), or None
-            Features as they are; rows are normalised here. None: each node is its own feature, or
-            on more than 20,000 nodes its degree is.
+        X : DataFrame, array-like or sparse matrix of shape (N, F), or None
+            Mixed columns of a DataFrame are vectorised by `plan`; arrays are taken as they are.
+            Rows are normalised here. None: each node is its own feature, or on more than 20,000
+            nodes its degree is.
         y : array-like of shape (N,)
             Labels of any one kind; -1, None or NaN where unknown.
         graph : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table, optional
@@ -65,6 +71,7 @@ class NodeEstimator(BaseEstimator):
         self
         """
         labels, classes = encode_labels(y)
+        X, self.plan_ = take_features(X, self.plan)
         _check_length(len(labels), X)
         name, options = self._model()
         method = find_method(name)
@@ -95,7 +102,17 @@ class NodeEstimator(BaseEstimator):
         self._labels = np.full_like(labels, UNLABELLED)
         self._labels[split.train] = labels[split.train]
         self.classes_, self.seed_, self.model_ = classes, seed, name
-        return self._keep(results)
+        self._keep(results)
+        for message in [*run.alarms, *self._advice()]:
+            warn(message, AnswerWarning)
+        return self
+
+    def _advice(self) -> list[str]:
+        """Return what looks bad about the answer."""
+        found = class_advice(self._probabilities, self._labels, self.classes_)
+        if self.learned_graph_ is not None:
+            found += graph_advice(self.learned_graph_.adjacency)
+        return found
 
     def _keep(self, results: TrialResults) -> Self:
         """Take over the only trial of some results."""
@@ -121,8 +138,9 @@ class NodeEstimator(BaseEstimator):
         ----------
         nodes : array-like of int, optional
             Which of the N fitted nodes; all by default.
-        X : array-like or sparse matrix of shape (M, F), optional
-            Features of new nodes, numbered N, N + 1, ... in this order.
+        X : DataFrame, array-like or sparse matrix of shape (M, F), optional
+            Features of new nodes, numbered N, N + 1, ... in this order; a table if a table was
+            fitted.
         edges : array-like of shape (E, 2) or (E, 3), optional
             Edges (i, j) of the new nodes with fitted ones or with each other, optionally with a
             weight. The trained weights are applied to the observed graph with these edges added;
@@ -144,7 +162,7 @@ class NodeEstimator(BaseEstimator):
 
     def _predict_new(self, X: Any, edges: Any) -> NDArray[np.float32]:
         fitted = self._inputs.n_nodes
-        extended = extend_inputs(self._inputs, X, edges)
+        extended = extend_inputs(self._inputs, new_points(X, self.plan_), edges)
         method = find_method(self.model_)
         if isinstance(self._weights, FittedCommittee | FittedLogistic):
             return self._weights.predict(extended).probabilities[fitted:]

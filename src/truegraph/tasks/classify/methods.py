@@ -50,6 +50,8 @@ class Run:
         Seconds spent per stage.
     notes : list of str
         What was chosen for the user.
+    alarms : list of str
+        Those of the notes that say that the answer looks bad.
     """
 
     device: str = "cpu"
@@ -59,6 +61,7 @@ class Run:
     keep_weights: bool = False
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    alarms: list[str] = field(default_factory=list)
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
@@ -75,6 +78,12 @@ class Run:
         """Write down a choice, once."""
         if text not in self.notes:
             self.notes.append(text)
+
+    def alarm(self, text: str) -> None:
+        """Write down that the answer looks bad, and what to try; estimators warn of it."""
+        self.note(text)
+        if text not in self.alarms:
+            self.alarms.append(text)
 
 
 class Method(ABC):

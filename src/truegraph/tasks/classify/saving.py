@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph import gate
+from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.data.storage import (
     PathLike,
@@ -49,7 +50,7 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
     """Write a fitted classifier."""
     arrays: dict[str, NDArray[Any]] = {}
     params = estimator.get_params(deep=False)
-    params["random_state"] = estimator.seed_
+    params["random_state"], params["plan"] = estimator.seed_, None
     if params.get("cache") is not None:
         params["cache"] = str(params["cache"])
     weights = estimator._weights
@@ -75,6 +76,7 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
         "inputs": {name: getattr(estimator._inputs, name) for name in _INPUT_FIELDS},
         "input_notes": list(estimator._inputs.notes),
         "weights": described,
+        "plan": None if estimator.plan_ is None else estimator.plan_.to_document(arrays),
         "view_weights": estimator.view_weights_,
         "observed_graph_weight": estimator.observed_graph_weight_,
     }
@@ -206,6 +208,8 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
     estimator._weights = _restored_weights(document["weights"], estimator, arrays, files)
+    plan = document.get("plan")  # absent in folders of older versions
+    estimator.plan_ = None if plan is None else ColumnPlan.from_document(plan, arrays)
     estimator.view_weights_ = document["view_weights"]
     estimator.observed_graph_weight_ = document["observed_graph_weight"]
     graph = LearnedGraph.load(files[GRAPH]) if GRAPH in files else None

@@ -33,6 +33,7 @@ from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, V
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.methods import Method, Run
 from truegraph.tasks.classify.problem import Problem
+from truegraph.tasks.classify.recipes.calibration import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.results import TrialResults
 
@@ -82,8 +83,10 @@ class Committee(Method):
             conclude(panel, grounds, inputs, own, options)
             for panel, own in zip(panels, members, strict=True)
         ]
-        for verdict in verdicts:
+        for panel, verdict in zip(panels, verdicts, strict=True):
             run.note(verdict.belief.sentence)
+            if panel.always_wrong():
+                run.alarm(all_wrong(len(panel.opinions[0].densities)))
         graphs = [main_graph(grounds, panel) for panel in panels]
         learned = [graph for graph in graphs if graph is not None] or None
         return TrialResults(

@@ -60,6 +60,13 @@ class Panel:
             found |= {name: taken / len(members) for name in members}
         return found
 
+    def always_wrong(self) -> bool:
+        """Return whether every left-out label is thought less likely than by guessing."""
+        weights = self.weights()
+        own = [one for one in self.opinions if one.name in weights]
+        chances = sum(weights[one.name] * np.exp(one.densities) for one in own)
+        return bool(np.size(chances)) and bool(np.all(chances < 1.0 / self.trial.classes))
+
     def weight_of(self, *kinds: str) -> float:
         """Return the weight of all views of some kinds."""
         return sum(weight for name, weight in self.weights().items() if KINDS.get(name) in kinds)

@@ -105,7 +105,20 @@ def left_out_predictions(problem: Problem, options: RefinedOptions, run: Run) ->
                 run,
             )
             chances[name] = found.predict_proba()
-    return LeftOut(owners, parts, chances)
+    left_out = LeftOut(owners, parts, chances)
+    for trial, labels in enumerate(problem.labels):
+        nodes, _, usual = left_out.of_trial(trial)
+        if len(nodes) and not np.any(usual.argmax(axis=1) == labels[nodes]):
+            run.alarm(all_wrong(len(nodes)))
+    return left_out
+
+
+def all_wrong(count: int) -> str:
+    """Return what to say when every left-out label is predicted wrongly."""
+    return (
+        f"all {count} labelled nodes that were left out in turn were predicted wrongly: the labels "
+        "do not follow from the features and the graph. Check that labels and rows belong together"
+    )
 
 
 def standard_errors(differences: NDArray[np.float64]) -> float:

@@ -88,10 +88,15 @@ def step_shares(steps: list[Classified], options: RefinedOptions, run: Run) -> N
     earned[:, :-averaged] = 0.0
     learned = earned.sum(axis=1) / averaged
     if np.any(learned < 1.0):
-        run.note(
+        share = f"{100 * learned.mean():.0f} %"
+        text = (
             "learned graphs made predictions little or no more confident: their share of the "
-            f"result is {100 * learned.mean():.0f} %"
+            f"result is {share}"
         )
+        if share == "0 %":
+            run.alarm(f"{text}. Scale the features, or try another degree")
+        else:
+            run.note(text)
     return np.column_stack([1.0 - learned, earned / averaged])
 
 

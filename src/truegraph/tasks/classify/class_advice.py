@@ -1,0 +1,42 @@
+"""Warnings about predicted classes that look bad."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NEARLY_ALL = 0.95
+_FEWER_LABELS = 0.8  # a class with more of the labels may well be nearly everywhere
+_FEWEST_NODES = 20
+
+
+def class_advice(
+    probabilities: NDArray[Any], labels: NDArray[np.int64], classes: NDArray[Any]
+) -> list[str]:
+    """Return what is to be said about predictions, in whole sentences.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (N, C)
+    labels : ndarray of int, shape (N,)
+        Classes that were trained on, -1 elsewhere.
+    classes : ndarray of shape (C,)
+        Their names.
+    """
+    unknown = labels < 0
+    if np.count_nonzero(unknown) < _FEWEST_NODES:
+        return []
+    predicted = np.bincount(probabilities[unknown].argmax(axis=1), minlength=len(classes))
+    most = int(predicted.argmax())
+    share = predicted[most] / predicted.sum()
+    among_labels = np.mean(labels[~unknown] == most)
+    if share < _NEARLY_ALL or among_labels > _FEWER_LABELS:
+        return []
+    return [
+        f"{100 * share:.0f} % of the nodes without a label are predicted to be of class "
+        f"{classes[most]}, which has {100 * among_labels:.0f} % of the labels: the features or the "
+        "graph may tell nothing about the classes. Scale the features, give more labels, or look "
+        "at the probabilities."
+    ]
