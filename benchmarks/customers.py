@@ -27,7 +27,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from skrub import TableVectorizer
 
-from truegraph import BayesianLinkPredictor, BayesianNodeClassifier, learn_graph
+from truegraph import BayesianNodeClassifier, LinkPredictor, learn_graph
 from truegraph.data import merge_edges
 
 sys.path.append(str(Path(__file__).parent.parent / "examples" / "customers"))
@@ -92,7 +92,7 @@ def link_scores(table: pd.DataFrame, segment: np.ndarray, seed: int) -> dict[str
     )
     found = {}
     for name, X in (("links, as it is", table), ("links, by hand", by_hand(table))):
-        predictor = BayesianLinkPredictor(random_state=seed).fit(graph, X)
+        predictor = LinkPredictor(random_state=seed).fit(graph, X)
         found[name] = float(roc_auc_score(truth, predictor.decision_function(asked)))
     return found
 

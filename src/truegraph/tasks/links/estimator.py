@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
@@ -69,6 +70,8 @@ class LinkPredictor(LinkEstimator):
         depend. Nothing in the graph tells it; the order of suggestions does not depend on it.
     samples : int, default=20
         Posterior draws for the uncertainty, of auto-encoders.
+    plan : ColumnPlan, optional
+        How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
         Anything that torch knows.
@@ -104,6 +107,7 @@ class LinkPredictor(LinkEstimator):
         prior: Any = "balanced",
         missing: float = 0.1,
         samples: int = 20,
+        plan: ColumnPlan | None = None,
         random_state: Any = None,
         device: str = "cpu",
         cache: PathLike | None = None,
@@ -116,6 +120,7 @@ class LinkPredictor(LinkEstimator):
         self.prior = prior
         self.missing = missing
         self.samples = samples
+        self.plan = plan
         self.random_state = random_state
         self.device = device
         self.cache = cache
@@ -201,7 +206,8 @@ class BayesianLinkPredictor(LinkEstimator):
         Distances come from these points, not from the model's own embedding.
     scope, solver, tol
         Of the graph learner, see `GraphLearner`.
-    options, mask_hidden, held_out, prior, missing, samples, random_state, device, cache, progress
+    options, mask_hidden, held_out, prior, missing, samples, plan, random_state, device, cache, \
+progress
         As of `LinkPredictor`.
 
     Attributes
@@ -243,6 +249,7 @@ class BayesianLinkPredictor(LinkEstimator):
         prior: Any = "balanced",
         missing: float = 0.1,
         samples: int = 20,
+        plan: ColumnPlan | None = None,
         random_state: Any = None,
         device: str = "cpu",
         cache: PathLike | None = None,
@@ -264,6 +271,7 @@ class BayesianLinkPredictor(LinkEstimator):
         self.prior = prior
         self.missing = missing
         self.samples = samples
+        self.plan = plan
         self.random_state = random_state
         self.device = device
         self.cache = cache

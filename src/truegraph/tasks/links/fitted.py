@@ -12,8 +12,11 @@ from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from truegraph.data.columns.plan import ColumnPlan
+from truegraph.data.columns.vectorising import take_features
 from truegraph.data.storage import PathLike
-from truegraph.errors import InputError
+from truegraph.errors import AnswerWarning, InputError, warn
+from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.progress import console_progress
@@ -50,6 +53,7 @@ class LinkEstimator(BaseEstimator):
     prior: Any
     missing: float
     samples: int
+    plan: ColumnPlan | None
     random_state: Any
     device: str
     cache: PathLike | None
@@ -75,9 +79,9 @@ class LinkEstimator(BaseEstimator):
         ----------
         A : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table
             The graph; direction and weights of links do not count.
-        X : array-like or sparse matrix of shape (N, F), optional
-            Features as they are. None: each node is its own feature, or on more than 20,000 nodes
-            its degree is.
+        X : DataFrame, array-like or sparse matrix of shape (N, F), optional
+            Mixed columns of a DataFrame are vectorised by `plan`; arrays are taken as they are.
+            None: each node is its own feature, or on more than 20,000 nodes its degree is.
         validation : pair of array-like of int, shapes (n, 2) and (m, 2), optional
             Links and non-links that are not in A, to choose an epoch (Graphite) and to calibrate
             probabilities. None: a share `held_out` of the links of A is set aside for this, with
@@ -93,11 +97,16 @@ class LinkEstimator(BaseEstimator):
         seed = seed_from(self.random_state)
         _check_prior(self.prior)
         check_missing(self.missing)
+        X, self.plan_ = take_features(X, self.plan)
         with console_progress(self.progress) as progress:
             run = Run(self.device, self.cache, progress)
             self._fit(A, X, validation, pairs, seed, run)
         self._suggester, self.seed_ = None, seed
         self.seconds_, self.notes_ = run.seconds, tuple(run.notes)
+        graph = self.learned_graph_
+        advice = [] if graph is None else graph_advice(graph.adjacency)
+        for message in [*run.alarms, *advice]:
+            warn(message, AnswerWarning)
         return self
 
     def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
@@ -126,7 +135,10 @@ class LinkEstimator(BaseEstimator):
                 "order, not their size, at face value"
             )
         if self.calibration_.slope == 0.0:
-            run.note("scores do not tell held-out links from other pairs: do not trust them")
+            run.alarm(
+                "scores do not tell held-out links from other pairs: do not trust them. Give more "
+                "links, or features that have to do with them"
+            )
 
     def decision_function(self, pairs: Any) -> NDArray[np.float64]:
         """Return the score that the model gives to pairs (n, 2), not calibrated, (n,)."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph import gate
+from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.storage import (
     PathLike,
     csr_from_arrays,
@@ -49,6 +50,7 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
     if estimator.points_ is not None:
         arrays["points"] = estimator.points_
     params = _plain_params(estimator, arrays)
+    plan = None if estimator.plan_ is None else estimator.plan_.to_document(arrays)
     writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
     if estimator.learned_graph_ is not None:
         writers[GRAPH] = estimator.learned_graph_.save
@@ -58,6 +60,7 @@ def save_predictor(estimator: LinkEstimator, folder: PathLike) -> None:
         "seed": estimator.seed_,
         "calibration": asdict(estimator.calibration_),
         "sparse_prior": estimator._sparse_prior,
+        "plan": plan,
         "filling": None if filling is None else asdict(filling),
         "notes": list(estimator.notes_),
         "seconds": estimator.seconds_,
@@ -94,7 +97,7 @@ def _restored_scorer(
 def _plain_params(estimator: LinkEstimator, arrays: dict[str, NDArray[Any]]) -> dict[str, Any]:
     """Return the parameters as JSON; a given embedding is set aside as an array."""
     params = estimator.get_params(deep=False)
-    params["random_state"] = estimator.seed_
+    params["random_state"], params["plan"] = estimator.seed_, None
     params["cache"] = None if params["cache"] is None else str(params["cache"])
     if is_dataclass(params["options"]) and not isinstance(params["options"], type):
         params["options"] = asdict(params["options"])
@@ -132,6 +135,8 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator._features = csr_from_arrays(arrays, "features") if has_features else None
     estimator.calibration_ = Calibration(**document["calibration"])
     estimator._sparse_prior = float(document["sparse_prior"])
+    plan = document.get("plan")  # absent in folders of older versions
+    estimator.plan_ = None if plan is None else ColumnPlan.from_document(plan, arrays)
     numbers = document["filling"]
     estimator.filling_ = None if numbers is None else Filling(**numbers)
     estimator.seed_ = int(document["seed"])
