@@ -81,12 +81,13 @@ def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[
 
 
 def _write_node_files(folder: Path) -> None:
-    """Write edges, features and labels of twenty nodes on a ring."""
-    nodes = range(20)
+    """Write edges, features and labels of sixty nodes on a ring; ten have no label."""
+    nodes = range(60)
+    labels = [f"n{i},{('first', 'second')[i // 30]}" for i in nodes if i % 6]
     texts = {
-        "edges.csv": ["source,target", *(f"n{i},n{(i + 1) % 20}" for i in nodes)],
-        "features.csv": ["id,x,y", *(f"n{i},{i // 10},{i % 3}" for i in nodes)],
-        "labels.csv": ["node,label", "n2,first", "n4,first", "n12,second", "n14,second"],
+        "edges.csv": ["source,target", *(f"n{i},n{(i + 1) % 60}" for i in nodes)],
+        "features.csv": ["id,x,y", *(f"n{i},{i // 30},{i % 3}" for i in nodes)],
+        "labels.csv": ["node,label", *labels],
     }
     for name, lines in texts.items():
         (folder / name).write_text("\n".join(lines) + "\n")

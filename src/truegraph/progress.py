@@ -54,13 +54,14 @@ def console_progress(enabled: bool = True) -> Iterator[Progress]:
         yield Progress()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
     columns = (
         TextColumn("{task.description:<22}"),
-        BarColumn(),
-        TimeElapsedColumn(),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         TextColumn("{task.fields[note]}"),
     )
     with Bars(*columns, console=Console(stderr=True)) as display:

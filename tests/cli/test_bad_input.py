@@ -173,7 +173,7 @@ def test_bad_input(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cas
     done = program("learn", name, *options)
     assert done.code == 2
     assert message in done.err
-    assert done.err.count("\n") == 1
+    assert done.err.replace(f"Reading {name} ...\n", "").count("\n") == 1
     assert not done.out
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 
@@ -195,13 +195,16 @@ def test_bad_input_takes_about_a_second(process, tmp_path: Path, case: str) -> N
 def test_unknown_names(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     done = program("learn", "corra")
     assert done.code == 2
-    assert "INPUT 'corra' is neither a file that can be read nor a data set." in done.err
-    assert "cora, citeseer, pubmed, digits, mnist" in done.err
-    done = program("learn", "mnist")
+    assert "INPUT 'corra' cannot be read; give a .npy, .npz, .csv or .parquet file." in done.err
+    done = program("learn", "Cora")
+    assert done.code == 2
+    assert "truegraph data export cora --out cora, then: truegraph learn cora/feat" in done.err
+    done = program("compare", "classify", "mnist", "--models", "mlp", "--out", tmp_path / "r")
     assert done.code == 2
     assert "is not on this machine" in done.err
     monkeypatch.setenv("TRUEGRAPH_DATA", str(tmp_path / "gone"))
-    assert "TRUEGRAPH_DATA is" in program("learn", "cora").err
+    done = program("compare", "classify", "cora", "--models", "mlp", "--out", tmp_path / "r")
+    assert "TRUEGRAPH_DATA is" in done.err
 
 
 def test_targets_are_checked_before_the_work(program, tmp_path: Path) -> None:

@@ -38,24 +38,34 @@ def test_it_is_a_module_to_run_as_well() -> None:
         ["recommend"],
         ["reproduce"],
         ["report"],
+        ["compare", "classify"],
+        ["compare", "links"],
+        ["compare", "recommend"],
+        ["data", "export"],
         ["data", "list"],
         ["data", "info"],
         ["data", "fetch"],
     ],
 )
-def test_help_has_an_example(program, command: list[str]) -> None:
+def test_help_has_an_example_and_fits_80_columns(
+    program, command: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
     done = program(*command, "--help")
     assert done.code == 0
     assert f"Example: truegraph {' '.join(command)}".strip() in " ".join(done.out.split())
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "[[" not in done.out
+    assert "..." not in done.out.replace(",...", "").replace("[ARGS]...", "").replace("RUN}...", "")
 
 
 @pytest.mark.parametrize(
     "arguments",
     [
         ["learn"],
-        ["learn", "cora", "--degre", "3"],
-        ["learn", "cora", "--degree", "many"],
-        ["lern", "cora"],
+        ["learn", "p.csv", "--degre", "3"],
+        ["learn", "p.csv", "--degree", "many"],
+        ["lern", "p.csv"],
         ["data", "info"],
     ],
 )
@@ -83,7 +93,7 @@ def test_other_failures(
         raise failure
 
     monkeypatch.setattr(learn_module, "read_input", fail)
-    done = program("learn", "cora")
+    done = program("learn", "p.csv")
     assert done.code == code
     assert not done.out
     assert message in done.err
@@ -94,7 +104,7 @@ def test_a_fault_of_ours_can_be_traced(program, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(learn_module, "read_input", lambda _: 1 / 0)
     monkeypatch.setenv("TRUEGRAPH_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
-        program("learn", "cora")
+        program("learn", "p.csv")
 
 
 def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +115,7 @@ def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None
         raise truegraph.InputError("enough")
 
     monkeypatch.setattr(learn_module, "read_input", warn)
-    assert program("learn", "cora").err == "Warning: stopped early\nError: enough\n"
+    assert program("learn", "p.csv", "--quiet").err == "Warning: stopped early\nError: enough\n"
 
 
 def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
@@ -126,6 +136,25 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
     assert done.stderr.endswith("Interrupted.\n")
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["points.npy"]
+
+
+@pytest.mark.parametrize("command", [["learn"], ["classify"], ["compare", "classify"]])
+def test_help_has_its_options_in_panels(program, command: list[str]) -> None:
+    text = program(*command, "--help").out
+    for panel in ("Input", "Model", "Output", "Running"):
+        assert f"─ {panel} ─" in text
+
+
+def test_something_is_said_before_heavy_modules_are_loaded(process, tmp_path: Path) -> None:
+    np.save(tmp_path / "p.npy", np.zeros((3, 2)))
+    code = (
+        "import sys, truegraph.cli.learn as learn\n"
+        "heavy = lambda: {'numpy', 'numba', 'pandas', 'torch'} & set(sys.modules)\n"
+        "learn.announce = lambda text: (print(text, sorted(heavy())), sys.exit(7))\n"
+        "from truegraph.cli.app import run; sys.exit(run(sys.argv[1:]))"
+    )
+    done = process("learn", tmp_path / "p.npy", code=code)
+    assert (done.code, done.out) == (7, f"Reading {tmp_path / 'p.npy'} ... []\n"), done.err
 
 
 def test_help_is_quick(process) -> None:

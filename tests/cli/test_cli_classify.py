@@ -1,4 +1,4 @@
-"""``truegraph classify``: usage, one's own files, and a data set with tiny settings."""
+"""``truegraph classify``: usage, and one's own files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-
-from truegraph.cli.classify import MODELS
-from truegraph.report.trials import METRICS
 
 COLOURS = ("blue", "green", "red")
 
@@ -71,7 +68,7 @@ def test_own_files(program, people: Path) -> None:
 
 
 def test_own_files_by_the_recipe_of_the_paper(program, people: Path) -> None:
-    options = ["--models", "bgcn", "--out", "p.csv", "--graph-out", "g.csv", "--json"]
+    options = ["--model", "bgcn", "--out", "p.csv", "--graph-out", "g.csv", "--json"]
     done = program("classify", *ALL_FILES, *options, "--quiet")
     assert done.code == 0, done.err
     assert json.loads(done.out)["learned_edges"] == len(pd.read_csv("g.csv"))
@@ -91,7 +88,7 @@ def test_the_recommended_recipe_says_what_it_believes(program, people: Path) -> 
 @pytest.mark.parametrize("model", ["bgcn", "refined", "fast", "auto"])
 def test_the_seed_decides_the_bytes(program, people: Path, model: str) -> None:
     for name, seed, jobs in (("a", 3, 1), ("b", 3, 2), ("c", 4, 2)):
-        options = ["--seed", seed, "--jobs", jobs, "--quiet", "--samples", 4, "--models", model]
+        options = ["--seed", seed, "--jobs", jobs, "--quiet", "--samples", 4, "--model", model]
         assert program("classify", *ALL_FILES, "--out", f"{name}.csv", *options).code == 0
     a, b, c = (Path(f"{name}.csv").read_bytes() for name in "abc")
     assert a == b != c
@@ -109,7 +106,7 @@ def test_the_seed_decides_the_bytes(program, people: Path, model: str) -> None:
 def test_without_features_or_edges(
     program, people: Path, files: list[str], model: str, note: str
 ) -> None:
-    options = ["--models", model, "--out", "p.csv", "--json", "--quiet"]
+    options = ["--model", model, "--out", "p.csv", "--json", "--quiet"]
     done = program("classify", *files, "--labels", "labels.csv", *options)
     assert done.code == 0, done.err
     document = json.loads(done.out)
@@ -121,116 +118,44 @@ def test_without_features_or_edges(
     assert pd.read_csv("p.csv")["mutual_information"].isna().all()
 
 
-def test_cora_with_everything_written(program, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path / "cache"))
-    out = tmp_path / "results"
-    options = ["--trials", 2, "--seed", 5, "--degree", 10, "--samples", 3, "--out", out]
-    done = program("classify", "cora", *options, "--json", "--quiet")
-    assert done.code == 0, done.err
-    document = json.loads(done.out)
-    assert document["seeds"] == [5, 6]
-    assert (document["dataset"], document["per_class"]) == ("cora", 5)
-    for model in ("gcn", "bgcn"):
-        assert list(document["models"][model]) == list(METRICS)
-        assert all(len(values) == 2 for values in document["models"][model].values())
-        assert min(document["models"][model]["accuracy"]) > 0.5
-        assert document["seconds"][model] > 0
-    assert document["comparisons"]["bgcn"]["against"] == "gcn"
-    assert any("share the node embedding of seed 5" in note for note in document["notes"])
-    assert np.allclose(document["learned_graphs"]["bgcn"]["mean_degree"], 10, rtol=0.02)
-    check_folder(out, document)
-
-
-def check_folder(out: Path, document: dict) -> None:
-    assert {path.name for path in out.iterdir()} == set(document["files"])
-    assert json.loads((out / "results.json").read_text()) == document
-    assert (out / "table.md").read_text().count("| bgcn") == 1
-    for picture in ("reliability.png", "adjacency.png"):
-        assert (out / picture).read_bytes().startswith(b"\x89PNG")
-    page = (out / "report.html").read_text()
-    assert "How certain the learned graph is" in page
-    assert "Edges of node" in page
-    assert page.count("<svg ") == 5  # a reliability diagram per model, two graphs, certainty
-    assert 'href="results.json"' in page
-    table = pd.read_csv(out / "predictions.csv", keep_default_na=False)
-    assert len(table) == 2 * 2708
-    for model, rows in table.groupby("model"):
-        tested = rows[rows["set"] == "test"]
-        share = float((tested["label"] == tested["true_label"]).mean())
-        assert share == pytest.approx(document["models"][model]["accuracy"][0])
-        assert (rows["set"] == "train").sum() == 35
-
-
-def test_splits_are_those_of_the_library(program) -> None:
-    from truegraph.data import load_dataset, random_split
-    from truegraph.report.trials import score_trials
-    from truegraph.tasks.classify.trials import run_trials
-
-    done = program("classify", "cora", "--models", "label-propagation", "--trials", 2, "--json")
-    found = json.loads(done.out)["models"]["label-propagation"]
-    cora = load_dataset("cora")
-    splits = [random_split(cora.labels, 5, random_state=seed) for seed in (0, 1)]
-    results = run_trials(
-        "label-propagation", cora.features, cora.graph, cora.labels, splits, [0, 1]
-    )
-    assert found["accuracy"] == score_trials(cora.labels, splits, results)["accuracy"]
-
-
-def test_summary_on_the_terminal(program) -> None:
-    models = "label-propagation,mlp"
-    done = program("classify", "cora", "--models", models, "--trials", 2, "--component", "largest")
-    assert done.code == 0, done.err
-    assert "Cora, 5 labels per class, 2 random splits with 1,000 test nodes." in done.out
-    assert "p vs label-propagation" in done.out
-    assert "2 splits are too few for a p-value below 0.05" in done.out
-
-
-def test_the_listed_models_are_those_of_the_library() -> None:
-    from truegraph.tasks.classify.trials import METHODS
-
-    assert set(MODELS) == set(METHODS)
-
-
 BAD_USAGE = {
-    "nothing": ([], "nothing to learn from: give the name of a data set, such as cora, or files"),
-    "both": (["cora", *ALL_FILES], "DATASET 'cora' and --edges and --features and --labels are"),
-    "no labels": (["--edges", "edges.csv"], "nothing to learn from"),
+    "nothing": ([], "there is nothing to learn from; give --labels"),
+    "no labels": (["--edges", "edges.csv"], "there is nothing to learn from"),
     "labels alone": (
         ["--labels", "labels.csv", "--out", "p.csv"],
         "--labels alone says too little",
     ),
-    "no out": (ALL_FILES, "--out is missing. Name the .csv file for the predictions."),
+    "no out": (ALL_FILES, "--out is missing; name the .csv file for the predictions."),
     "out ending": ([*ALL_FILES, "--out", "p.xls"], "cannot write .xls. Let the name end in .csv."),
     "overwrite": ([*ALL_FILES, "--out", "labels.csv"], "--out labels.csv: would overwrite INPUT"),
     "same twice": ([*ALL_FILES, "--out", "p.csv", "--graph-out", "p.csv"], "are both p.csv"),
     "two models": (
-        [*ALL_FILES, "--out", "p.csv", "--models", "gcn,bgcn"],
-        "by one model. Name one",
+        [*ALL_FILES, "--out", "p.csv", "--model", "gcn,bgcn"],
+        "names 2 models, but an answer comes from one",
     ),
     "unlearned graph": (
-        [*ALL_FILES, "--out", "p.csv", "--models", "gcn", "--graph-out", "g.csv"],
-        "--graph-out g.csv: gcn learns no graph. Use refined or bgcn for it.",
+        [*ALL_FILES, "--out", "p.csv", "--model", "gcn", "--graph-out", "g.csv"],
+        "--graph-out g.csv: gcn learns no graph; use refined or bgcn.",
     ),
-    "trials of files": (
-        [*ALL_FILES, "--out", "p.csv", "--trials", "3"],
-        "--trials 3 does not go with",
-    ),
-    "graph of a data set": (["cora", "--graph-out", "g.csv"], "--graph-out g.csv does not go with"),
     "unknown model": (
-        ["cora", "--models", "bgcm"],
+        [*ALL_FILES, "--model", "bgcm"],
         "no model is called 'bgcm'. Did you mean 'bgcn'?",
     ),
-    "twice": (["cora", "--models", "gcn,gcn"], "--models gcn,gcn names a model twice"),
-    "unknown data": (["corra"], "no data set is called 'corra'. Did you mean 'cora'?"),
-    "split": (["cora", "--split", "odd"], "--split 'odd' must be one of random, fixed."),
-    "component": (["cora", "--component", "x"], "--component 'x' must be one of full, largest."),
-    "degree": (["cora", "--degree", "-1"], "--degree -1.0 must be a finite number above 0."),
+    "unknown option": ([*ALL_FILES, "--lables", "x"], "Did you mean '--labels'?"),
+    "stray argument": ([*ALL_FILES, "stray"], "not the argument 'stray'"),
+    "degree": ([*ALL_FILES, "--degree", "-1"], "--degree -1.0 must be a finite number above 0."),
     "degree of gcn": (
-        ["cora", "--models", "gcn", "--degree", "9"],
+        [*ALL_FILES, "--model", "gcn", "--degree", "9"],
         "--degree is an option of bgcn",
     ),
-    "too many": (["cora", "--per-class", "400"], "fewer than per_class=400"),
-    "file as folder": (["cora", "--out", "labels.csv"], "--out labels.csv: is a file."),
+    "a data set": (
+        ["cora", "--per-class", "5", "--trials", "10", "--models", "gcn,bgcn", "--json"],
+        "use: truegraph compare classify cora --per-class 5 --trials 10 --models gcn,bgcn",
+    ),
+    "a data set alone": (
+        ["Cora"],
+        "use: truegraph compare classify Cora --models gcn,bgcn,refined",
+    ),
 }
 
 

@@ -99,3 +99,32 @@ def test_a_failed_download_leaves_nothing(
     assert "download failed" in done.err
     assert "Traceback" not in done.err
     assert not [path for path in tmp_path.rglob("*") if path.is_file()]
+
+
+def test_export_writes_what_the_readers_read(program, tmp_path: Path) -> None:
+    from truegraph.data import load_dataset, read_node_data
+
+    done = program("data", "export", "Cora", "--out", tmp_path / "cora")
+    assert done.code == 0, done.err
+    files = [tmp_path / "cora" / f"{name}.csv" for name in ("features", "edges", "labels")]
+    assert done.out.split() == [str(file) for file in files]
+    cora, read = load_dataset("cora"), read_node_data(files[1], files[0], files[2])
+    assert (read.graph != cora.graph).nnz == 0
+    assert (read.features != cora.features).sum() == 0
+    assert list(read.node_names) == list(map(str, cora.node_names))
+    own = [read.class_names[label] for label in read.labels]
+    assert own == [cora.class_names[label] for label in cora.labels]
+
+
+def test_export_of_interactions(program, tmp_path: Path) -> None:
+    from truegraph.data import load_interactions, read_interactions
+
+    done = program("data", "export", "planted", "--out", tmp_path, "--json")
+    [file] = json.loads(done.out)["files"]
+    assert len(read_interactions(file)) == len(load_interactions("planted"))
+
+
+def test_export_of_an_unknown_name(program, tmp_path: Path) -> None:
+    done = program("data", "export", "corra", "--out", tmp_path / "x")
+    assert (done.code, "Did you mean 'cora'?" in done.err) == (2, True)
+    assert not (tmp_path / "x").exists()

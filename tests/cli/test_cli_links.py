@@ -1,4 +1,4 @@
-"""``truegraph links``: usage, one's own files, and a data set with few splits."""
+"""``truegraph links``: usage, and one's own files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph.nn.autoencoders.vgae import VGAESettings
 from truegraph.tasks.links.names import AUTO_ENCODERS
 
 
@@ -77,66 +76,23 @@ def test_the_prior_moves_probabilities_but_not_the_links(program, people: Path) 
     assert (tables[0]["probability"] < tables[1]["probability"]).all()
 
 
-def test_data_set_as_json(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(VGAESettings, "__init__", _short_settings(VGAESettings.__init__))
-    done = program(
-        *("links", "cora", "--model", "vgae,adamic-adar", "--trials", 2, "--seed", 5),
-        *("--degree", 4, "--json", "--cache", tmp_path / "cache", "--out", tmp_path / "out"),
-    )
-    assert done.code == 0, done.err
-    document = json.loads(done.out)
-    assert list(document["models"]) == ["vgae", "bvgae", "adamic-adar"]
-    for model in document["models"].values():
-        for metric in ("auc", "ap", "hits_20", "mrr"):
-            assert len(model[metric]) == 2
-            assert all(0.0 <= value <= 1.0 for value in model[metric])
-    assert document["models"]["adamic-adar"]["brier_score"] == [None, None]
-    assert document["seeds"] == [5, 6]
-    test = document["comparisons"]["bvgae"]
-    difference = np.subtract(*(document["models"][name]["auc"] for name in ("bvgae", "vgae")))
-    assert test["auc"]["mean_difference"] == pytest.approx(difference.mean())
-    assert document["hidden_links"] == {"validation": 253, "test": 506}
-    assert document["statistics"]["nodes"] == 2485
-    assert len(document["learned_graphs"]["bvgae"]) == 2
-    assert json.loads((tmp_path / "out" / "results.json").read_text()) == document
-    assert "| bvgae " in (tmp_path / "out" / "table.md").read_text()
-
-
-def _short_settings(plain):
-    def init(self, *arguments, **options):
-        plain(self, *arguments, **{"epochs": 4, **options})
-
-    return init
-
-
-def test_summary_of_a_data_set(program, tmp_path: Path) -> None:
-    done = program("links", "cora", "--model", "common-neighbours", "--trials", 1)
-    assert done.code == 0, done.err
-    assert "Cora, 1 random split, each with 506 hidden links" in done.out
-    assert "common-neighbours" in done.out
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "nothing to learn from"),
-        (["cora", "--edges", "edges.csv"], "Give one or the other"),
         (["--features", "features.csv"], "nothing to learn from"),
-        (["cora", "--model", "vgea"], "Did you mean 'vgae'"),
-        (["cora", "--model", "vgae,vgae"], "names a model twice"),
-        (["cora", "--model", "pagerank", "--degree", "3"], "Leave them out"),
-        (["cora", "--top", "3"], "--top 3 does not go with a data set's name"),
-        (["cora", "--component", "big"], "must be one of largest, full"),
-        (["cora", "--degree", "-1"], "must be a finite number above 0"),
-        (["cora", "--target", "both"], "must be one of combined, observed"),
-        (["digits", "--component", "full"], "has no graph"),
-        (["nowhere"], "no data set is called 'nowhere'"),
+        (["--edges", "edges.csv", "--model", "vgea"], "Did you mean 'vgae'"),
+        (["--edges", "edges.csv", "--model", "vgae", "--degree", "3"], "or add bvgae"),
+        (["--edges", "edges.csv", "--degree", "-1"], "must be a finite number above 0"),
+        (["--edges", "edges.csv", "--target", "both"], "must be one of combined, observed"),
+        (["cora"], "use: truegraph compare links cora --models vgae,bvgae"),
+        (["cora", "--model", "vgae", "--trials", "3"], "truegraph compare links cora --trials 3"),
         (["--edges", "edges.csv"], "--out is missing"),
         (["--edges", "edges.csv", "--out", "l.txt"], "Let the name end in .csv"),
         (["--edges", "edges.csv", "--out", "edges.csv"], "would overwrite INPUT"),
-        (["--edges", "edges.csv", "--out", "l.csv", "--trials", "3"], "does not go with files"),
-        (["--edges", "edges.csv", "--out", "l.csv", "--model", "gae,vgae"], "one auto-encoder"),
-        (["--edges", "edges.csv", "--out", "l.csv", "--model", "pagerank"], "one auto-encoder"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--trials", "3"], "no option '--trials'"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--model", "gae,vgae"], "names 2 models"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--model", "pagerank"], "no model is called"),
         (["--edges", "edges.csv", "--out", "l.csv", "--prior", "2"], "between 0 and 1"),
         (["--edges", "none.csv", "--out", "l.csv"], "none.csv"),
     ],

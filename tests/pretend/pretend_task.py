@@ -28,14 +28,15 @@ class PretendTask:
     conditions = {"level": Condition((1,), int, least=0)}  # noqa: RUF012
     models = ("sleeper",)
     keeps = ("dream",)
+    files = ("dreams",)
 
     def check(self, cell: Cell) -> None:
         for name in set(cell.settings) - SETTINGS:
             raise InputError(f"unknown setting {name!r}")
 
-    def source(self, dataset: str, conditions: Any) -> Source:
+    def open(self, cell: Cell) -> Source:
         content = os.environ.get("PRETEND_CONTENT", "content")
-        return Source(f"{content} of {dataset}", "nowhere", ("it is invented",))
+        return Source(f"{content} of {cell.dataset}", "nowhere", ("it is invented",))
 
     def batch_size(self, cell: Cell) -> int:
         return 4

@@ -10,15 +10,17 @@ import os
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, TextIO
+from typing import Annotated, Any, TextIO
 
 import typer
 
 import truegraph
 from truegraph.cli.classify import classify
+from truegraph.cli.compare import compare_commands
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
+from truegraph.cli.options import LET_THROUGH
 from truegraph.cli.recommend import recommend
 from truegraph.cli.report import report
 from truegraph.cli.reproduce import reproduce
@@ -27,22 +29,32 @@ from truegraph.extras import with_remedy
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+_WRONG_USAGE: Any = typer.BadParameter.__base__  # of click, wherever this typer keeps it
 
 app = typer.Typer(
     name="truegraph",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,
+    rich_markup_mode="rich",
 )
 app.command(
     epilog="Example: truegraph learn points.csv --degree 10 --out graph.csv --picture graph.png"
 )(learn)
-app.command(epilog="Example: truegraph classify cora --per-class 5 --trials 10 --models gcn,bgcn")(
-    classify
-)
-app.command(epilog="Example: truegraph links cora --model vgae --trials 10")(links)
-app.command(epilog="Example: truegraph recommend ml100k --model ngcf --trials 3")(recommend)
+app.command(
+    context_settings=LET_THROUGH,
+    epilog="Example: truegraph classify --edges edges.csv --labels labels.csv --out classes.csv",
+)(classify)
+app.command(
+    context_settings=LET_THROUGH,
+    epilog="Example: truegraph links --edges edges.csv --top 20 --out links.csv",
+)(links)
+app.command(
+    context_settings=LET_THROUGH,
+    epilog="Example: truegraph recommend --interactions ratings.csv --user user_id "
+    "--item item_id --out recommendations.csv",
+)(recommend)
+app.add_typer(compare_commands, name="compare")
 app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
     reproduce
 )
@@ -56,7 +68,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="Example: truegraph learn cora --degree 10 --out graph.npz")
+@app.callback(epilog="Example: truegraph learn points.csv --degree 10 --out graph.npz")
 def _truegraph(
     version: Annotated[
         bool,
@@ -78,9 +90,12 @@ def run(arguments: Sequence[str]) -> int:
     with warnings.catch_warnings():
         warnings.showwarning = _show_warning
         try:
-            app(list(arguments), prog_name="truegraph")
-        except SystemExit as end:  # how typer ends, after printing what was wrong with the usage
-            return _exit_code(end)
+            return _ended(app(list(arguments), prog_name="truegraph", standalone_mode=False))
+        except SystemExit as end:  # how typer ends after --help
+            return _ended(end.code)
+        except _WRONG_USAGE as error:  # wrong usage: the line of usage, then the error
+            error.show()
+            return int(error.exit_code)
         except TruegraphError as error:
             return _failed(str(error), _BAD_INPUT)
         except MemoryError:
@@ -97,11 +112,11 @@ def run(arguments: Sequence[str]) -> int:
                 "TRUEGRAPH_TRACEBACK=1 to see where, and report it.",
                 1,
             )
-    return 0
 
 
-def _exit_code(end: SystemExit) -> int:
-    code = end.code if isinstance(end.code, int) else int(end.code is not None)
+def _ended(found: object) -> int:
+    """Return the exit code; None is how a command ends well."""
+    code = found if isinstance(found, int) else int(found is not None)
     if code == _INTERRUPTED:
         print("Interrupted.", file=sys.stderr)
     return code

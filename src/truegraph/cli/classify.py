@@ -1,230 +1,259 @@
-"""``truegraph classify``: compare models on a named data set, or label nodes of one's own files.
-
-Usage is checked here; `classify_dataset` and `classify_files` do the work.
-"""
+"""``truegraph classify``: label the nodes of one's own files from a few labels."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.classify_dataset import DatasetJob, classify_dataset
-from truegraph.cli.classify_files import FilesJob, classify_files
-from truegraph.cli.outputs import GRAPH_ENDINGS, check_target, check_target_folder
+from truegraph.cli import options as cli
+from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.options import MODEL, OUTPUT, option
+from truegraph.cli.outputs import GRAPH_ENDINGS, announce, check_target, print_json, print_rows
 from truegraph.errors import InputError
-from truegraph.suggestions import suggestion
+from truegraph.memory import peak_memory_mb
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 
-RECOMMENDED = "auto"  # for one's own files
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truegraph.data import NodeDataset
+    from truegraph.tasks.classify.fitting import NodeEstimator
 
 
 def classify(
-    dataset: Annotated[
+    context: typer.Context,
+    edges: cli.Edges = None,
+    features: cli.Features = None,
+    labels: cli.Labels = None,
+    model: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[DATASET]",
-            help="A data set's name (see: truegraph data list). Leave it out to use files.",
-            show_default=False,
+        option(
+            MODEL,
+            f"Model: {', '.join(MODELS)}.",
+            metavar="NAME",
+            default="auto",
         ),
     ] = None,
-    per_class: Annotated[
-        int | None, typer.Option(min=1, help="Labels per class for training. [default: 5]")
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Splits to draw and train on. [default: 10]")
-    ] = None,
-    models: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help=f"Models, the first one to compare with: {', '.join(MODELS)}. "
-            "[default: gcn,bgcn; with files auto]",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Seed; trial t uses seed + t.")
-    ] = 0,
-    split: Annotated[
-        str | None,
-        typer.Option(metavar="random|fixed", help="fixed: the published split. [default: random]"),
-    ] = None,
-    component: Annotated[
-        str | None,
-        typer.Option(metavar="full|largest", help="Nodes of the data set. [default: full]"),
-    ] = None,
-    degree: Annotated[
-        float | None,
-        typer.Option(help="Edges per node of the learned graph. [default: 100, less if small]"),
-    ] = None,
-    samples: Annotated[
-        int | None,
-        typer.Option(min=1, help="Weight samples. [default: bgcn 60, refined and fast 20]"),
-    ] = None,
-    edges: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your edges: source, target and perhaps weight."),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your features: the node's id, then numbers."),
-    ] = None,
-    labels: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your labels, of some nodes: node and label."),
-    ] = None,
+    degree: cli.Degree = None,
+    samples: cli.Samples = None,
+    seed: cli.Seed = 0,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Folder for results, pictures and report.html; with files the .csv file "
-            "for the predictions.",
-        ),
+        Path | None, option(OUTPUT, "Predictions, a .csv file (required).", metavar="FILE")
     ] = None,
     graph_out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="With files: write the learned graph, .csv, ..."),
+        option(OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"),
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Embeddings made before. [default: user's cache]"),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a summary.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress and no summary; --json still prints.")
-    ] = False,
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Threads = None,
+    quiet: cli.Quiet = False,
 ) -> None:
-    """Classify nodes from a few labels, and say how sure the answer is.
+    """Label the rest of your nodes from a few labels, and say how sure each answer is.
 
-    With the name of a data set: train on several splits, compare models on the test nodes.
-    With --labels and --edges, --features or both: label the rest of your own nodes.
+    Needs --labels and --edges, --features or both.
     """
-    files = {"--edges": edges, "--features": features, "--labels": labels}
-    _check_source(dataset, files)
-    names = _model_names(models, "gcn,bgcn" if dataset is not None else RECOMMENDED)
-    options = _bayesian_options(names, degree, samples)
-    common: dict[str, Any] = {
-        "seed": seed,
-        "options": options,
-        "cache": cache,
-        "jobs": jobs,
-        "as_json": as_json,
-        "quiet": quiet,
-    }
-    if dataset is not None:
-        _check_unused({"--graph-out": graph_out}, "a data set's name. Leave it out.")
-        check_target_folder("--out", out)
-        classify_dataset(
-            DatasetJob(
-                name=dataset,
-                models=names,
-                per_class=per_class or 5,
-                trials=trials or 10,
-                split=_one_of("--split", split, ("random", "fixed")),
-                component=_one_of("--component", component, ("full", "largest")),
-                out=out,
-                **common,
-            )
-        )
-        return
-    of_datasets = {"--per-class": per_class, "--trials": trials, "--split": split}
-    _check_unused(
-        of_datasets | {"--component": component},
-        "files: all your labels are trained on. Leave it out.",
+    cli.refuse_dataset(context, "gcn,bgcn,auto")
+    names = [] if model is None else [cli.one_model(model, MODELS)]
+    job = _Job(
+        edges=edges,
+        features=features,
+        labels=_needed(edges, features, labels),
+        model=names[0] if names else None,
+        seed=seed,
+        options=cli.classifier_options(names or GRAPH_LEARNERS, degree, samples),
+        out=_target(out),
+        graph_out=graph_out,
+        cache=cache,
+        jobs=jobs,
+        as_json=as_json,
+        quiet=quiet,
     )
-    assert labels is not None  # _check_source
-    target = _check_files(files, names, out, graph_out)
-    classify_files(
-        FilesJob(
-            edges=edges,
-            features=features,
-            labels=labels,
-            model=None if models is None else names[0],
-            out=target,
-            graph_out=graph_out,
-            **common,
-        )
-    )
+    _check_targets(job)
+    if not quiet:
+        announce(f"Reading {job.labels} ...")
+    _classify(job)
 
 
-def _check_source(dataset: str | None, files: dict[str, Path | None]) -> None:
-    given = [option for option, path in files.items() if path is not None]
-    if dataset is not None and given:
+@dataclass(frozen=True)
+class _Job:
+    """What the command was asked for, after checking; no model means the recommended one."""
+
+    edges: Path | None
+    features: Path | None
+    labels: Path
+    model: str | None
+    seed: int
+    options: dict[str, Any]
+    out: Path
+    graph_out: Path | None
+    cache: Path | None
+    jobs: int | None
+    as_json: bool
+    quiet: bool
+
+
+def _needed(edges: Path | None, features: Path | None, labels: Path | None) -> Path:
+    if labels is None:
         raise InputError(
-            f"DATASET {dataset!r} and {' and '.join(given)} are given. Give one or the other."
+            "there is nothing to learn from; give --labels, and --edges, --features or both."
         )
-    if dataset is None and files["--labels"] is None:
-        raise InputError(
-            "nothing to learn from: give the name of a data set, such as cora, or files with "
-            "--labels and with --edges, --features or both."
-        )
-    if dataset is None and given == ["--labels"]:
-        raise InputError("--labels alone says too little. Give --edges, --features or both too.")
+    if edges is None and features is None:
+        raise InputError("--labels alone says too little; add --edges, --features or both.")
+    return labels
 
 
-def _model_names(text: str | None, default: str) -> list[str]:
-    names = [name.strip().lower() for name in (text or default).split(",")]
-    for name in names:
-        if name not in MODELS:
-            raise InputError(f"--models: no model is called {name!r}.{suggestion(name, MODELS)}")
-    if len(set(names)) < len(names):
-        raise InputError(f"--models {','.join(names)} names a model twice. Name each once.")
-    return names
-
-
-def _bayesian_options(
-    names: list[str], degree: float | None, samples: int | None
-) -> dict[str, Any]:
-    chosen = {"degree": degree, "samples": samples}
-    given = {option: value for option, value in chosen.items() if value is not None}
-    if given and not set(GRAPH_LEARNERS) & set(names):
-        raise InputError(
-            f"--{next(iter(given))} is an option of bgcn, refined and fast, none of which is among "
-            f"--models {','.join(names)}. Leave it out, or add one of them."
-        )
-    if degree is not None and not 0 < degree < float("inf"):
-        raise InputError(f"--degree {degree} must be a finite number above 0.")
-    return given
-
-
-def _one_of(option: str, value: str | None, choices: tuple[str, ...]) -> str:
-    if value is None:
-        return choices[0]
-    if value not in choices:
-        raise InputError(f"{option} {value!r} must be one of {', '.join(choices)}.")
-    return value
-
-
-def _check_unused(options: dict[str, Any], where: str) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise InputError(f"{option} {value} does not go with {where}")
-
-
-def _check_files(
-    files: dict[str, Path | None], names: list[str], out: Path | None, graph_out: Path | None
-) -> Path:
-    if len(names) > 1:
-        raise InputError(
-            f"--models {','.join(names)}: files are labelled by one model. Name one, such as "
-            f"{RECOMMENDED}."
-        )
+def _target(out: Path | None) -> Path:
     if out is None:
-        raise InputError("--out is missing. Name the .csv file for the predictions.")
-    if graph_out is not None and names[0] not in GRAPH_LEARNERS:
-        raise InputError(
-            f"--graph-out {graph_out}: {names[0]} learns no graph. Use refined or bgcn for it."
-        )
-    for path in files.values():
-        if path is not None:
-            check_target("--out", out, (".csv",), str(path))
-            check_target("--graph-out", graph_out, GRAPH_ENDINGS, str(path))
-    if graph_out is not None and out.absolute() == graph_out.absolute():
-        raise InputError(f"--out and --graph-out are both {out}. Give two names.")
+        raise InputError("--out is missing; name the .csv file for the predictions.")
     return out
+
+
+def _check_targets(job: _Job) -> None:
+    if job.graph_out is not None and job.model not in (None, *GRAPH_LEARNERS):
+        raise InputError(
+            f"--graph-out {job.graph_out}: {job.model} learns no graph; use auto or bgcn."
+        )
+    for path in (job.edges, job.features, job.labels):
+        if path is not None:
+            check_target("--out", job.out, (".csv",), str(path))
+            check_target("--graph-out", job.graph_out, GRAPH_ENDINGS, str(path))
+    if job.graph_out is not None and job.out.absolute() == job.graph_out.absolute():
+        raise InputError(f"--out and --graph-out are both {job.out}; give two names.")
+
+
+def _classify(job: _Job) -> None:
+    """Train on the given labels, write predictions for all nodes, and say what was done."""
+    from truegraph.data import read_node_data
+
+    dataset = read_node_data(job.edges, job.features, job.labels)
+    _check_labels(dataset, job)
+    if job.graph_out is not None and job.graph_out.suffix.lower() != ".npz":
+        from truegraph.data.graphs.graph_files import check_format
+
+        check_format(job.graph_out, dataset.node_names)
+    began = time.perf_counter()
+    classifier = _fit(dataset, job)
+    seconds = time.perf_counter() - began
+    predictions = _predictions(dataset, classifier)
+    _write(dataset, classifier, predictions, job)
+    document = _document(dataset, classifier, predictions, job)
+    document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
+    if job.as_json:
+        print_json(document)
+    elif not job.quiet:
+        _print_summary(document, job)
+
+
+def _check_labels(dataset: NodeDataset, job: _Job) -> None:
+    if dataset.n_classes < 2:
+        found = ", ".join(dataset.class_names or ()) or "none"
+        raise InputError(
+            f"{job.labels}: at least two classes are needed, found {found}. Label nodes of another "
+            "class as well."
+        )
+    if dataset.n_nodes < 3:
+        raise InputError(f"{job.labels}: {dataset.n_nodes} nodes are too few to learn from.")
+
+
+def _fit(dataset: NodeDataset, job: _Job) -> NodeEstimator:
+    from truegraph.data.nodes.datasets import cache_folder
+
+    if not job.quiet:
+        announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.tasks.classify.estimator import classifier_of
+    from truegraph.threads import use_threads
+
+    classifier = classifier_of(
+        job.model,
+        job.options or None,
+        random_state=job.seed,
+        cache=job.cache or cache_folder() / "embeddings",
+        progress=not job.quiet,
+    )
+    with use_threads(job.jobs):
+        return classifier.fit(dataset.features, dataset.labels, graph=dataset.graph)
+
+
+def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFrame:
+    import numpy as np
+
+    from truegraph.report.predictions import prediction_table
+
+    table = prediction_table(
+        dataset,
+        classifier.predict_proba(),
+        classifier.predictive_entropy_,
+        classifier.mutual_information_,
+    )
+    table["given"] = np.where(dataset.labels >= 0, "true", "false")
+    return table
+
+
+def _write(
+    dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: _Job
+) -> None:
+    from truegraph.data.graphs.graph_files import write_graph
+    from truegraph.data.storage import atomic_write
+
+    with atomic_write(job.out) as temporary:
+        predictions.to_csv(temporary, index=False)
+    learned = classifier.learned_graph_
+    if job.graph_out is None or learned is None:
+        return
+    if job.graph_out.suffix.lower() == ".npz":
+        learned.save(job.graph_out)
+    else:
+        write_graph(job.graph_out, learned.adjacency, dataset.node_names)
+
+
+def _document(
+    dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: _Job
+) -> dict[str, Any]:
+    given = predictions["given"] == "true"
+    learned = classifier.learned_graph_
+    files = {"edges": job.edges, "features": job.features, "labels": job.labels}
+    return {
+        "files": {name: None if path is None else str(path) for name, path in files.items()},
+        "fingerprint": dataset.fingerprint,
+        "seed": job.seed,
+        "options": job.options,
+        "statistics": dataset.statistics(),
+        "class_names": list(dataset.class_names or ()),
+        "given": int(given.sum()),
+        "predicted": {
+            str(name): int(count)
+            for name, count in predictions.loc[~given, "label"].value_counts(sort=False).items()
+        },
+        "mean_probability": None if given.all() else float(predictions.probability[~given].mean()),
+        "learned_edges": None if learned is None else learned.n_edges,
+        "notes": [*dataset.notes, *classifier.notes_],
+        "peak_memory_mb": peak_memory_mb(),
+        "out": str(job.out),
+        "graph_out": None if job.graph_out is None else str(job.graph_out),
+    }
+
+
+def _print_summary(document: dict[str, Any], job: _Job) -> None:
+    size = document["statistics"]
+    typer.echo(
+        f"Labelled {size['nodes'] - document['given']:,} of {size['nodes']:,} nodes with "
+        f"{document['model']} from {document['given']:,} given labels of {size['classes']} classes"
+    )
+    predicted = ", ".join(f"{name} {count:,}" for name, count in document["predicted"].items())
+    sure = document["mean_probability"]
+    learned = document["learned_edges"]
+    rows = [
+        ("observed", "no graph" if size["edges"] is None else f"{size['edges']:,} edges"),
+        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("predicted", predicted or "nothing, every label is given"),
+        ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
+        ("seconds", f"{document['seconds']:.2f}"),
+    ]
+    rows += [("note", note) for note in document["notes"]]
+    written = [str(path) for path in (job.out, job.graph_out) if path is not None]
+    print_rows([*rows, ("written", ", ".join(written))])

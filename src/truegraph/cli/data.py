@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.outputs import print_json, print_rows
+from truegraph.cli.options import OUTPUT
+from truegraph.cli.outputs import check_target_folder, print_json, print_rows
 
 if TYPE_CHECKING:
     from truegraph.data import DatasetInfo
 
 data_commands = typer.Typer(
-    no_args_is_help=True, help="Show and fetch the named data sets.", rich_markup_mode=None
+    no_args_is_help=True, help="List, show, fetch and export the named data sets."
 )
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document instead.")]
@@ -103,6 +105,31 @@ def fetch_command(name: Name, as_json: Json = False) -> None:
         typer.echo(f"{info.name} needs no download ({_where(info)}).")
     else:
         typer.echo(f"{info.name} is in {path}")
+
+
+@data_commands.command("export", epilog="Example: truegraph data export cora --out cora")
+def export_command(
+    name: Name,
+    out: Annotated[
+        Path, typer.Option(metavar="FOLDER", help="Folder for the files.", rich_help_panel=OUTPUT)
+    ],
+    as_json: Json = False,
+) -> None:
+    """Write a data set as .csv files, in the form in which the commands take your own."""
+    check_target_folder("--out", out)
+    from truegraph.data import list_interaction_sets, load_dataset, load_interactions
+    from truegraph.data.exporting import export_interactions, export_nodes
+
+    is_pairs = name.lower() in [entry.name for entry in list_interaction_sets()]
+    files = (
+        export_interactions(load_interactions(name), out)
+        if is_pairs
+        else export_nodes(load_dataset(name), out)
+    )
+    if as_json:
+        print_json({"name": name.lower(), "files": [str(file) for file in files]})
+    else:
+        typer.echo("\n".join(str(file) for file in files))
 
 
 def _measured(info: DatasetInfo) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``truegraph learn``: from a file or a named data set to a certified graph."""
+"""``truegraph learn``: from a file of points to a certified graph."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truegraph.cli import options as cli
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.inputs import Points, read_input
 from truegraph.cli.learn_posterior import (
     infer,
     posterior_document,
@@ -17,17 +17,26 @@ from truegraph.cli.learn_posterior import (
     posterior_rows,
     write_table,
 )
+from truegraph.cli.options import INPUT, MODEL, OUTPUT, option
 from truegraph.cli.outputs import (
     GRAPH_ENDINGS,
     PICTURE_ENDINGS,
+    announce,
     check_target,
     print_json,
     print_rows,
 )
+from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
+
+
+FILE_ENDINGS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
+SEARCH = "Search and solver"
 
 
 def learn(
@@ -35,108 +44,133 @@ def learn(
         str,
         typer.Argument(
             metavar="INPUT",
-            help="A .npy, .npz, .csv or .parquet file with one row per node, or a data set's "
-            "name (see: truegraph data list).",
+            help="A .npy, .npz, .csv or .parquet file with one row per node.",
+            rich_help_panel=INPUT,
         ),
     ],
-    degree: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER|auto", help="Wanted average number of edges per node. [default: 10]"
-        ),
-    ] = None,
-    theta: Annotated[
-        float | None, typer.Option(help="Sparsity parameter, instead of --degree.")
-    ] = None,
     metric: Annotated[
         str,
-        typer.Option(
-            metavar="sqeuclidean|cosine|precomputed",
-            help="Distance between rows. With precomputed, INPUT holds a symmetric matrix of "
+        option(
+            INPUT,
+            "Distance between rows. With precomputed, INPUT holds a symmetric matrix of "
             "distances; the stored entries of a sparse one are the candidate pairs.",
+            metavar="sqeuclidean|cosine|precomputed",
+            show_default=True,
         ),
     ] = "sqeuclidean",
-    scope: Annotated[
-        str,
-        typer.Option(
-            metavar="candidates|global",
-            help="Optimal among the candidate pairs, or proved to be so among all pairs.",
-        ),
-    ] = "candidates",
-    candidates: Annotated[
-        str, typer.Option(metavar="auto|exact|hnsw|ivf", help="Engine of the neighbour search.")
-    ] = "auto",
-    candidate_ratio: Annotated[
-        float, typer.Option(help="Candidate neighbours per wanted edge.")
-    ] = 3.0,
-    mutual: Annotated[
-        bool, typer.Option("--mutual", help="Candidates must be neighbours of each other.")
-    ] = False,
-    local_scaling: Annotated[
-        int | None,
-        typer.Option(min=1, help="Distances relative to that of the neighbour of this number."),
+    degree: Annotated[
+        str | None,
+        option(MODEL, "Average number of edges per node.", metavar="NUMBER|auto", default="10"),
     ] = None,
-    min_degree: Annotated[int, typer.Option(min=1, help="Smallest number of edges of a node.")] = 1,
+    theta: Annotated[
+        float | None, option(MODEL, "Sparsity parameter, instead of --degree.")
+    ] = None,
+    min_degree: Annotated[
+        int, option(MODEL, "Smallest number of edges of a node.", min=1, show_default=True)
+    ] = 1,
     connected: Annotated[
-        bool, typer.Option("--connected", help="Join the components by their best pairs.")
+        bool, option(MODEL, "Join the components by their best pairs.", "--connected")
     ] = False,
-    solver: Annotated[
-        str,
-        typer.Option(metavar="newton|primal-dual", help="primal-dual is the paper's algorithm."),
-    ] = "newton",
-    tol: Annotated[float, typer.Option(help="Relative duality gap to reach.")] = 1e-6,
-    max_iter: Annotated[
-        int | None,
-        typer.Option(help="Iterations per solve. [default: 500 for newton, 1000 for primal-dual]"),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Seed of approximate search and of draws.")
-    ] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
-    ] = None,
     posterior: Annotated[
         bool,
-        typer.Option(
-            "--posterior",
-            help="Say how certain the graph is; a .csv file gets a row for every candidate pair, "
+        option(
+            MODEL,
+            "Say how certain the graph is; a .csv file then gets a row for every candidate pair, "
             "with the columns mean, std, inclusion, lower and upper.",
+            "--posterior",
         ),
     ] = False,
     samples: Annotated[
         int | None,
-        typer.Option(min=1, help="Draw so many graphs, instead of the quick mean field."),
+        option(MODEL, "Draw this many graphs, instead of the quick mean field.", min=1),
     ] = None,
     concentration: Annotated[
         float | None,
-        typer.Option(help="How narrow the posterior is. [default: 2 / squared mean weight]"),
+        option(MODEL, "How narrow the posterior is.", default="2 / squared mean weight"),
     ] = None,
     excess: Annotated[
         float | None,
-        typer.Option(help="Instead: how much the mean weights exceed the learned ones, as 0.1."),
+        option(
+            MODEL,
+            "Instead of --concentration: by how much the mean weights exceed the learned ones, "
+            "e.g. 0.1.",
+        ),
     ] = None,
+    scope: Annotated[
+        str,
+        option(
+            SEARCH,
+            "Optimal among the candidate pairs, or proved to be so among all pairs.",
+            metavar="candidates|global",
+            show_default=True,
+        ),
+    ] = "candidates",
+    candidates: Annotated[
+        str,
+        option(
+            SEARCH,
+            "Engine of the neighbour search.",
+            metavar="auto|exact|hnsw|ivf",
+            show_default=True,
+        ),
+    ] = "auto",
+    candidate_ratio: Annotated[
+        float, option(SEARCH, "Candidate neighbours per wanted edge.", show_default=True)
+    ] = 3.0,
+    mutual: Annotated[
+        bool, option(SEARCH, "Candidates must be neighbours of each other.", "--mutual")
+    ] = False,
+    local_scaling: Annotated[
+        int | None,
+        option(SEARCH, "Distances relative to that of the neighbour of this number.", min=1),
+    ] = None,
+    solver: Annotated[
+        str,
+        option(
+            SEARCH,
+            "primal-dual is the paper's algorithm.",
+            metavar="newton|primal-dual",
+            show_default=True,
+        ),
+    ] = "newton",
+    tol: Annotated[
+        float, option(SEARCH, "Relative duality gap to reach.", show_default=True)
+    ] = 1e-6,
+    max_iter: Annotated[
+        int | None,
+        option(SEARCH, "Iterations per solve.", default="newton 500; primal-dual 1000"),
+    ] = None,
+    seed: Annotated[
+        int,
+        option(
+            SEARCH,
+            "Seed of approximate search and of draws.",
+            metavar="N",
+            min=0,
+            max=2**32 - 1,
+            show_default=True,
+        ),
+    ] = 0,
     out: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            OUTPUT,
+            "Graph: .npz (with its certificate), or .csv or .graphml (with the nodes' names).",
             metavar="FILE",
-            help="Write the graph to a .npz file (with its certificate), or to .csv or .graphml "
-            "(with the nodes' names).",
         ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE", help="Draw the adjacency matrix to a .png, .svg or .pdf file."
-        ),
+        option(OUTPUT, "Adjacency matrix as a .png, .svg or .pdf file.", metavar="FILE"),
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a summary.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress and no summary; --json still prints.")
-    ] = False,
+    as_json: cli.Json = False,
+    jobs: cli.Threads = None,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Learn the most probable graph of a table of points, and say how good it is."""
+    check_source(source)
+    if not quiet:
+        announce(f"Reading {source} ...")
     from truegraph.learning import inputs
 
     options: dict[str, Any] = {
@@ -164,7 +198,7 @@ def learn(
     check_target("--picture", picture, PICTURE_ENDINGS, source)
     request = posterior_request(posterior, samples, concentration, excess, out)
     points = read_input(source)
-    inputs.check_input(points.name, points.matrix, metric, settings)
+    inputs.check_input(source, points.matrix, metric, settings)
     _check_names(out, points)
 
     job = _Job(points, metric, out, picture, quiet)
@@ -183,6 +217,47 @@ def _number_or_auto(degree: str | None) -> float | str | None:
         return None if degree is None else float(degree)
     except ValueError:
         return degree
+
+
+def check_source(source: str) -> None:
+    """Raise an InputError for what is no file that can be read."""
+    if Path(source).suffix.lower() in FILE_ENDINGS:
+        return
+    from truegraph.data.nodes.registry import REGISTRY
+
+    if source.lower() in REGISTRY:
+        name = source.lower()
+        raise InputError(
+            f"learn takes your own files, not the data set {name!r}. Write it to files first: "
+            f"truegraph data export {name} --out {name}, then: truegraph learn "
+            f"{name}/features.csv"
+        )
+    raise InputError(f"INPUT {source!r} cannot be read; give a .npy, .npz, .csv or .parquet file.")
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points to learn a graph from.
+
+    Attributes
+    ----------
+    name : str
+        Path of the file.
+    matrix : ndarray or csr_array, shape (n_nodes, n_features)
+    node_names : ndarray of str, shape (n_nodes,), or None
+    """
+
+    name: str
+    matrix: Any
+    node_names: NDArray[Any] | None = None
+
+
+def read_input(path: str) -> Points:
+    """Read the points of a file."""
+    from truegraph.data import read_points
+
+    matrix, names = read_points(path)
+    return Points(path, matrix, names)
 
 
 @dataclass(frozen=True)
@@ -241,24 +316,16 @@ def _write_graph(graph: LearnedGraph, out: Path) -> None:
 
 
 def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:
-    from truegraph.report.plots import adjacency, save_figure, side_by_side
+    from truegraph.report.plots import adjacency, save_figure
 
-    points = job.points
-    about: dict[str, Any] = {"labels": points.labels, "class_names": points.class_names}
     title = f"Learned graph ({job.metric} distance)"
-    if points.observed is None:
-        figure = adjacency(graph.adjacency, title=title, **about)
-    else:
-        titles = (f"Observed graph of {points.name}", title)
-        figure = side_by_side(points.observed, graph.adjacency, titles=titles, **about)
-    save_figure(figure, picture)
+    save_figure(adjacency(graph.adjacency, title=title), picture)
 
 
 def _document(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> dict[str, Any]:
     certificate = graph.certificate
     return {
         "input": job.points.name,
-        "points": job.points.description,
         "shape": list(job.points.matrix.shape),
         "metric": job.metric,
         "nodes": graph.n_nodes,
@@ -303,7 +370,7 @@ def _quality(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:
     recall = f"{certificate.search} search, recall {certificate.recall:.3f}"
     found = "as given" if certificate.search == "given" else recall
     return [
-        ("points", f"{job.points.description}, {rows:,} x {columns:,}; {job.metric} distance"),
+        ("points", f"rows of {job.points.name}, {rows:,} x {columns:,}; {job.metric} distance"),
         ("optimality", f"relative gap {certificate.relative_gap:.1e} among {among}"),
         ("solver", f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})"),
         ("theta", f"{certificate.theta:.6g}"),

@@ -1,213 +1,203 @@
-"""``truegraph links``: compare models on a named data set, or suggest links for one's own graph.
-
-Usage is checked here; `links_dataset` and `links_files` do the work.
-"""
+"""``truegraph links``: suggest missing links of one's own graph."""
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.links_dataset import LinkDatasetJob, links_dataset
-from truegraph.cli.links_files import LinkFilesJob, links_files
-from truegraph.cli.outputs import check_target, check_target_folder
+from truegraph.cli import options as cli
+from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.options import MODEL, OUTPUT, option
+from truegraph.cli.outputs import announce, check_target, print_json, print_rows
 from truegraph.errors import InputError
-from truegraph.suggestions import suggestion
-from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, RIVALS
+from truegraph.memory import peak_memory_mb
+from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 
-_BAYESIAN_OPTIONS = "--degree and --target are options of the Bayesian versions"
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truegraph.data import NodeDataset
+    from truegraph.tasks.links.fitted import LinkEstimator
 
 
 def links(
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATASET]",
-            help="A data set's name (see: truegraph data list). Leave it out to use files.",
-            show_default=False,
-        ),
-    ] = None,
+    context: typer.Context,
+    edges: cli.Edges = None,
+    features: cli.Features = None,
     model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME,...",
-            help=f"{', '.join(AUTO_ENCODERS)}: each is run with its Bayesian version. For "
-            f"comparison also {', '.join(RIVALS)}. With files one model, where a b in front, as "
-            "in bvgae, means the Bayesian version. [default: vgae; with files bvgae]",
+        str,
+        option(
+            MODEL,
+            f"Model: {', '.join((REFINED, *AUTO_ENCODERS, *HEURISTICS))}; for an auto-encoder with "
+            "a b in front, as in bvgae, its Bayesian version.",
+            metavar="NAME",
+            show_default=True,
         ),
-    ] = None,
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Splits to draw and train on. [default: 10]")
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Seed; trial t uses seed + t.")
-    ] = 0,
-    component: Annotated[
-        str | None,
-        typer.Option(metavar="largest|full", help="Nodes of the data set. [default: largest]"),
-    ] = None,
-    degree: Annotated[
-        float | None,
-        typer.Option(help="Edges per node of the learned graph. [default: as the graph has]"),
-    ] = None,
-    target: Annotated[
-        str | None,
-        typer.Option(
-            metavar="combined|observed",
-            help="Graph that the Bayesian version's decoder gives back. [default: combined]",
-        ),
-    ] = None,
-    edges: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your edges: source and target."),
-    ] = None,
-    features: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your features: the node's id, then numbers."),
-    ] = None,
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Links to suggest for your graph. [default: 100]")
-    ] = None,
+    ] = "bvgae",
+    degree: cli.Degree = None,
+    target: cli.Target = None,
     prior: Annotated[
         float | None,
-        typer.Option(
-            help="Share of links among all unlinked pairs of your graph, which probabilities "
-            "depend on. [default: as if as many were missing as are held out to calibrate]"
+        option(
+            MODEL,
+            "Share of links among all unlinked pairs, which the probabilities depend on.",
+            default="as many as are held out to calibrate",
         ),
     ] = None,
+    seed: cli.Seed = 0,
+    top: Annotated[int, option(OUTPUT, "Links to suggest.", min=1, show_default=True)] = 100,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Folder for results.json and table.md; with files the .csv file for the links.",
-        ),
+        Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     ] = None,
-    cache: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Embeddings made before. [default: user's cache]"),
-    ] = None,
-    jobs: Annotated[
-        int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a summary.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress and no summary; --json still prints.")
-    ] = False,
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Threads = None,
+    quiet: cli.Quiet = False,
 ) -> None:
-    """Predict the missing links of a graph, and say how sure the answer is.
+    """Suggest the most probable missing links of your graph, and say how sure they are.
 
-    With the name of a data set: hide links, compare models on finding them.
-    With --edges: suggest the most probable missing links of your own graph.
+    Needs --edges.
     """
-    _check_source(dataset, edges, features)
-    names = _names(model or ("vgae" if dataset is not None else "bvgae"))
-    options = _bayesian_options(degree, target)
-    common: dict[str, Any] = {
-        "seed": seed,
-        "options": options,
-        "cache": cache,
-        "jobs": jobs,
-        "as_json": as_json,
-        "quiet": quiet,
-    }
-    if dataset is not None:
-        _check_unused({"--top": top, "--prior": prior}, "a data set's name. Leave it out.")
-        check_target_folder("--out", out)
-        chosen = _with_versions(names)
-        _check_used(options, chosen)
-        which = _component(component)
-        job = LinkDatasetJob(dataset, chosen, trials or 10, component=which, out=out, **common)
-        links_dataset(job)
-        return
-    _check_unused({"--trials": trials, "--component": component}, "files. Leave it out.")
-    assert edges is not None  # _check_source
-    _check_used(options, names)
-    files = _check_files(names, edges, features, out, prior)
-    links_files(LinkFilesJob(edges, features, names[0], top or 100, prior, files, **common))
-
-
-def _check_source(dataset: str | None, edges: Path | None, features: Path | None) -> None:
-    given = [f"--{n}" for n, path in (("edges", edges), ("features", features)) if path is not None]
-    if dataset is not None and given:
-        raise InputError(
-            f"DATASET {dataset!r} and {' and '.join(given)} are given. Give one or the other."
-        )
-    if dataset is None and edges is None:
-        raise InputError(
-            "nothing to learn from: give the name of a data set, such as cora, or a file with "
-            "--edges."
-        )
-
-
-def _names(text: str) -> list[str]:
-    known = (*AUTO_ENCODERS, *BAYESIAN, *RIVALS)
-    names = [name.strip().lower() for name in text.split(",")]
-    for name in names:
-        if name not in known:
-            raise InputError(f"--model: no model is called {name!r}.{suggestion(name, known)}")
-    if len(set(names)) < len(names):
-        raise InputError(f"--model {text} names a model twice. Name each once.")
-    return names
-
-
-def _with_versions(names: list[str]) -> list[str]:
-    """Return every auto-encoder followed by its Bayesian version, and the rivals."""
-    chosen: list[str] = []
-    for name in names:
-        base = name[1:] if name in BAYESIAN else name
-        chosen += [name] if name in RIVALS else [base, f"b{base}"]
-    return list(dict.fromkeys(chosen))
-
-
-def _bayesian_options(degree: float | None, target: str | None) -> dict[str, Any]:
-    if degree is not None and not 0 < degree < float("inf"):
-        raise InputError(f"--degree {degree} must be a finite number above 0.")
-    if target is not None and target not in ("combined", "observed"):
-        raise InputError(f"--target {target!r} must be one of combined, observed.")
-    chosen = {"degree": degree, "target": target}
-    return {option: value for option, value in chosen.items() if value is not None}
-
-
-def _check_used(options: dict[str, Any], names: list[str]) -> None:
-    if options and not set(names) & set(BAYESIAN):
-        raise InputError(
-            f"{_BAYESIAN_OPTIONS}, but there is none in --model {','.join(names)}. Leave them out."
-        )
-
-
-def _component(component: str | None) -> str:
-    if component not in (None, "largest", "full"):
-        raise InputError(f"--component {component!r} must be one of largest, full.")
-    return component or "largest"
-
-
-def _check_unused(options: dict[str, Any], where: str) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise InputError(f"{option} {value} does not go with {where}")
-
-
-def _check_files(
-    names: list[str],
-    edges: Path,
-    features: Path | None,
-    out: Path | None,
-    prior: float | None,
-) -> Path:
-    if len(names) > 1 or names[0] in RIVALS:
-        raise InputError(
-            f"--model {','.join(names)}: links of files are suggested by one auto-encoder. Name "
-            "one, such as bvgae."
-        )
+    cli.refuse_dataset(context, "vgae,bvgae")
+    name = cli.one_model(model, (REFINED, *AUTO_ENCODERS, *BAYESIAN, *HEURISTICS))
+    options = cli.link_options([name], degree, target)
+    if edges is None:
+        raise InputError("there is nothing to learn from; give --edges.")
     if prior is not None and not 0.0 < prior < 1.0:
         raise InputError(f"--prior {prior} must lie between 0 and 1.")
+    where = _target(out, edges, features)
+    if not quiet:
+        announce(f"Reading {edges} ...")
+    job = _Job(edges, features, name, top, prior, where, seed, options, cache, jobs, as_json, quiet)
+    _suggest(job)
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What the command was asked for, after checking."""
+
+    edges: Path
+    features: Path | None
+    model: str
+    top: int
+    prior: float | None
+    out: Path
+    seed: int
+    options: dict[str, Any]
+    cache: Path | None
+    jobs: int | None
+    as_json: bool
+    quiet: bool
+
+
+def _target(out: Path | None, *sources: Path | None) -> Path:
     if out is None:
-        raise InputError("--out is missing. Name the .csv file for the links.")
-    for path in (edges, features):
+        raise InputError("--out is missing; name the .csv file for the links.")
+    for path in sources:
         if path is not None:
             check_target("--out", out, (".csv",), str(path))
     return out
+
+
+def _suggest(job: _Job) -> None:
+    """Train on the given edges, write the most probable missing ones, and say what was done."""
+    from truegraph.data import read_node_data
+    from truegraph.data.storage import atomic_write
+
+    dataset = read_node_data(job.edges, job.features)
+    began = time.perf_counter()
+    predictor = _fit(dataset, job)
+    table = _named(dataset, predictor.suggest(job.top))
+    seconds = time.perf_counter() - began
+    with atomic_write(job.out) as temporary:
+        table.to_csv(temporary, index=False)
+    document = _document(dataset, predictor, table, job) | {"seconds": round(seconds, 3)}
+    if job.as_json:
+        print_json(document)
+    elif not job.quiet:
+        _print_summary(table, document, job)
+
+
+def _fit(dataset: NodeDataset, job: _Job) -> LinkEstimator:
+    if not job.quiet:
+        announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
+    from truegraph.threads import use_threads
+
+    is_base = job.model not in BAYESIAN
+    kind = LinkPredictor if is_base else BayesianLinkPredictor
+    predictor = kind(
+        job.model if is_base else job.model[1:],
+        **job.options,
+        prior="sparse" if job.prior is None else job.prior,
+        random_state=job.seed,
+        cache=job.cache,
+        progress=not job.quiet,
+    )
+    with use_threads(job.jobs):
+        return predictor.fit(dataset.graph, dataset.features)
+
+
+def _named(dataset: NodeDataset, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the suggestions with the names of the nodes."""
+    names = dataset.node_names
+    assert names is not None  # files name their nodes
+    return table.assign(source=names[table["source"]], target=names[table["target"]])
+
+
+def _document(
+    dataset: NodeDataset, predictor: LinkEstimator, table: pd.DataFrame, job: _Job
+) -> dict[str, Any]:
+    learned = predictor.learned_graph_
+    has_spread = bool(table["uncertainty"].notna().all()) and len(table) > 0
+    return {
+        "files": {
+            "edges": str(job.edges),
+            "features": None if job.features is None else str(job.features),
+        },
+        "fingerprint": dataset.fingerprint,
+        "model": job.model,
+        "seed": job.seed,
+        "options": job.options,
+        "prior": predictor.prior_,
+        "statistics": dataset.statistics(),
+        "suggested": len(table),
+        "probability": {
+            "highest": float(table["probability"].max()) if len(table) else None,
+            "lowest": float(table["probability"].min()) if len(table) else None,
+        },
+        "mean_uncertainty": float(table["uncertainty"].mean()) if has_spread else None,
+        "learned_edges": None if learned is None else learned.n_edges,
+        "notes": [*dataset.notes, *predictor.notes_],
+        "peak_memory_mb": peak_memory_mb(),
+        "out": str(job.out),
+    }
+
+
+def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> None:
+    size = document["statistics"]
+    typer.echo(
+        f"Suggested {document['suggested']:,} links for {size['nodes']:,} nodes with "
+        f"{size['edges']:,} edges, by {job.model}"
+    )
+    learned = document["learned_edges"]
+    rows = [
+        (f"{position + 1}.", f"{row.source} - {row.target}  {_chance(row)}")
+        for position, row in enumerate(table.head(5).itertuples(index=False))
+    ]
+    rows += [
+        ("prior", f"{document['prior']:.2g} of all unlinked pairs are taken to be links"),
+        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("seconds", f"{document['seconds']:.2f}"),
+    ]
+    rows += [("note", note) for note in document["notes"]]
+    print_rows([*rows, ("written", str(job.out))])
+
+
+def _chance(row: Any) -> str:
+    spread = "" if row.uncertainty != row.uncertainty else f" ± {row.uncertainty:.2g}"
+    return f"probability {row.probability:.2g}{spread}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -69,6 +70,11 @@ def _check_folder(option: str, path: Path) -> None:
             f"{option} {path}: cannot write to {folder} ({error.strerror}). "
             "Choose a folder that you may write to."
         ) from error
+
+
+def announce(text: str) -> None:
+    """Say at once on standard error what is going on, before anything that takes a while."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def print_json(document: Any) -> None:

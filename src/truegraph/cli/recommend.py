@@ -1,227 +1,212 @@
-"""``truegraph recommend``: compare models on a named data set, or serve the users of one's files.
-
-Usage is checked here; `recommend_dataset` and `recommend_files` do the work.
-"""
+"""``truegraph recommend``: lists of items for the users of one's own file."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.outputs import check_target, check_target_folder
-from truegraph.cli.recommend_dataset import DatasetJob, recommend_dataset
-from truegraph.cli.recommend_files import FilesJob, recommend_files
+from truegraph.cli import options as cli
+from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.options import MODEL, OUTPUT, option
+from truegraph.cli.outputs import announce, check_target, print_json, print_rows
 from truegraph.errors import InputError
-from truegraph.suggestions import suggestion
-from truegraph.tasks.recommend.names import CLOSED_FORM, TRAINED
+from truegraph.memory import peak_memory_mb
+from truegraph.tasks.recommend.names import MODELS
 
-REFERENCES = ("popularity", "itemknn", "ease")
-
-_FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
+if TYPE_CHECKING:
+    from truegraph.data import Interactions
+    from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
 
 
 def recommend(
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[DATASET]",
-            help="A set of interactions (see: truegraph data list). Leave it out to use a file.",
-            show_default=False,
-        ),
-    ] = None,
+    context: typer.Context,
+    interactions: cli.Interactions = None,
+    user: cli.User = None,
+    item: cli.Item = None,
+    rating: cli.Rating = None,
+    min_rating: cli.MinRating = None,
+    min_per_user: cli.MinPerUser = 1,
+    min_per_item: cli.MinPerItem = 1,
     model: Annotated[
         str,
-        typer.Option(
+        option(
+            MODEL,
+            f"Model: {', '.join(MODELS)}. A b in front, as in bngcf, means the Bayesian version.",
             metavar="NAME",
-            help=f"{', '.join((*TRAINED, *CLOSED_FORM))}. The first four also run in their "
-            "Bayesian version; with a file, bngcf or ngcf says which of the two.",
+            show_default=True,
         ),
     ] = "refined",
-    trials: Annotated[
-        int | None, typer.Option(min=1, help="Splits to draw and train on. [default: 1]")
-    ] = None,
-    references: Annotated[
-        bool, typer.Option("--references", help=f"Run {', '.join(REFERENCES)} too.")
-    ] = False,
-    mask: Annotated[
-        str | None,
-        typer.Option(
-            metavar="train|train+validation",
-            help="Interactions that are no candidates in the test. [default: train]",
-        ),
-    ] = None,
-    fractions: Annotated[
-        str | None,
-        typer.Option(
-            metavar="X,...",
-            help="Shares of the pairs to take out of the negatives, the best on validation is "
-            "taken. [default: 0.01,0.02,0.05,0.1,0.2]",
-        ),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Most epochs of each training. [default: 1000]")
-    ] = None,
-    interactions: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Your interactions: .csv, .parquet, .inter, .txt, .npz."),
-    ] = None,
-    user: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the user's id.")
-    ] = None,
-    item: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the item's id.")
-    ] = None,
-    rating: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Column of the rating.")
-    ] = None,
-    min_rating: Annotated[
-        float | None, typer.Option(help="Lowest rating that counts as an interaction.")
-    ] = None,
-    min_per_user: Annotated[
-        int | None, typer.Option(min=1, help="Drop users with fewer interactions.")
-    ] = None,
-    min_per_item: Annotated[
-        int | None, typer.Option(min=1, help="Then drop items with fewer interactions.")
-    ] = None,
+    fractions: cli.Fractions = None,
+    epochs: cli.Epochs = None,
+    seed: cli.Seed = 0,
     k: Annotated[
-        int | None, typer.Option("-k", min=1, help="Recommendations per user. [default: 10]")
-    ] = None,
+        int, option(OUTPUT, "Recommendations per user.", "-k", min=1, show_default=True)
+    ] = 10,
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="PATH",
-            help="Folder for results.json and the metrics of every user; with a file the .csv "
-            "file for the recommendations.",
-        ),
+        Path | None, option(OUTPUT, "Recommendations, a .csv file (required).", metavar="FILE")
     ] = None,
     save: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="With a file: keep the trained recommender."),
+        Path | None, option(OUTPUT, "Folder to keep the trained recommender in.", metavar="FOLDER")
     ] = None,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**31 - 1, help="Seed; trial t uses seed + t.")
-    ] = 0,
-    jobs: Annotated[
-        int | None, typer.Option(help="Threads, -1 for all cores; never changes the result.")
-    ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a summary.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress and no summary; --json still prints.")
-    ] = False,
+    as_json: cli.Json = False,
+    jobs: cli.Threads = None,
+    quiet: cli.Quiet = False,
 ) -> None:
-    """Recommend items to users, without training against what they would probably like.
+    """Recommend items to your users, without training against what they would probably like.
 
-    With the name of a data set: split it, train the model and its Bayesian version, and compare
-    them on the test interactions. With --interactions: recommend items to your own users.
+    Needs --interactions.
     """
-    _check_source(dataset, interactions)
-    common: dict[str, Any] = {
-        "settings": {} if epochs is None else {"epochs": epochs},
-        "fractions": _fractions(fractions),
-        "seed": seed,
-        "jobs": jobs,
-        "as_json": as_json,
-        "quiet": quiet,
-    }
-    columns = {"--user": user, "--item": item, "--rating": rating, "--min-rating": min_rating}
-    counts = {"--min-per-user": min_per_user, "--min-per-item": min_per_item}
-    if dataset is not None:
-        _check_unused({**columns, **counts, "-k": k, "--save": save}, "a data set's name")
-        check_target_folder("--out", out)
-        _check_trainable(model, common, fractions)
-        recommend_dataset(
-            DatasetJob(
-                name=dataset,
-                model=_known(model, (*TRAINED, *CLOSED_FORM)),
-                references=REFERENCES if references else (),
-                trials=trials or 1,
-                mask=_mask(mask),
-                out=out,
-                **common,
-            )
-        )
-        return
-    assert interactions is not None  # _check_source
-    _check_unused(
-        {"--trials": trials, "--mask": mask, "--references": references or None}, "a file"
+    cli.refuse_dataset(context, "ngcf,bngcf")
+    if interactions is None:
+        raise InputError("there is nothing to learn from; give --interactions.")
+    cli.check_ratings(rating, min_rating)
+    name = cli.one_model(model, MODELS)
+    settings, bayesian = cli.recommender_options([name], epochs, fractions)
+    job = _Job(
+        interactions=interactions,
+        columns={"user": user, "item": item, "rating": rating},
+        min_rating=min_rating,
+        min_per_user=min_per_user,
+        min_per_item=min_per_item,
+        model=name,
+        k=k,
+        settings=settings,
+        fractions=bayesian.get("fractions"),
+        seed=seed,
+        out=_target(out, interactions),
+        save=save,
+        jobs=jobs,
+        as_json=as_json,
+        quiet=quiet,
     )
-    bayesian = tuple(f"b{name}" for name in TRAINED)
-    chosen = _known(model, (*TRAINED, *bayesian, *CLOSED_FORM))
-    _check_trainable(chosen, common, fractions)
-    if min_rating is not None and rating is None:
-        raise InputError("--min-rating needs --rating, the column of the ratings.")
-    recommend_files(
-        FilesJob(
-            interactions=interactions,
-            columns={"user": user, "item": item, "rating": rating},
-            min_rating=min_rating,
-            min_per_user=min_per_user or 1,
-            min_per_item=min_per_item or 1,
-            model=chosen,
-            k=k or 10,
-            out=_target(out, interactions),
-            save=save,
-            **common,
-        )
-    )
+    if not quiet:
+        announce(f"Reading {interactions} ...")
+    _recommend(job)
 
 
-def _check_source(dataset: str | None, interactions: Path | None) -> None:
-    if dataset is not None and interactions is not None:
-        raise InputError(
-            f"DATASET {dataset!r} and --interactions {interactions} are given. Give one of them."
-        )
-    if dataset is None and interactions is None:
-        raise InputError(
-            "nothing to learn from: give the name of a set of interactions, such as ml100k, or a "
-            "file with --interactions."
-        )
+@dataclass(frozen=True)
+class _Job:
+    """What the command was asked for, after checking; `columns` are user, item and rating."""
 
-
-def _known(name: str, known: tuple[str, ...]) -> str:
-    if name.lower() in known:
-        return name.lower()
-    raise InputError(f"--model: no model is called {name!r}.{suggestion(name, known)}")
-
-
-def _fractions(text: str | None) -> tuple[float, ...]:
-    if text is None:
-        return _FRACTIONS
-    try:
-        found = tuple(float(part) for part in text.split(","))
-    except ValueError as error:
-        raise InputError(f"--fractions {text!r} must be numbers with commas between.") from error
-    if not all(0.0 <= fraction <= 1.0 for fraction in found):
-        raise InputError(f"--fractions {text!r} must lie between 0 and 1, such as 0.01,0.05.")
-    return found
-
-
-def _mask(text: str | None) -> tuple[str, ...]:
-    choices = {"train": ("train",), "train+validation": ("train", "validation")}
-    if text is not None and text not in choices:
-        raise InputError(f"--mask {text!r} must be one of {', '.join(choices)}.")
-    return choices[text or "train"]
-
-
-def _check_unused(options: dict[str, Any], where: str) -> None:
-    for option, value in options.items():
-        if value is not None:
-            raise InputError(f"{option} does not go with {where}. Leave it out.")
-
-
-def _check_trainable(model: str, common: dict[str, Any], fractions: str | None) -> None:
-    given = {"--epochs": common["settings"] or None, "--fractions": fractions}
-    for option, value in given.items():
-        if value is not None and model.lower() in CLOSED_FORM:
-            raise InputError(f"{option} does not go with --model {model}, which is not trained.")
+    interactions: Path
+    columns: dict[str, str | None]
+    min_rating: float | None
+    min_per_user: int
+    min_per_item: int
+    model: str
+    k: int
+    settings: dict[str, Any]
+    fractions: list[float] | None
+    seed: int
+    out: Path
+    save: Path | None
+    jobs: int | None
+    as_json: bool
+    quiet: bool
 
 
 def _target(out: Path | None, source: Path) -> Path:
     if out is None:
-        raise InputError("--out is missing. Name the .csv file for the recommendations.")
+        raise InputError("--out is missing; name the .csv file for the recommendations.")
     check_target("--out", out, (".csv",), str(source))
     return out
+
+
+def _recommend(job: _Job) -> None:
+    """Learn from the file, write recommendations for all its users, and say what was done."""
+    data = _read(job)
+    recommender = _fit(data, job)
+    table = recommender.recommend(data.user_ids, k=job.k)
+    from truegraph.data.storage import atomic_write
+
+    with atomic_write(job.out) as temporary:
+        table.to_csv(temporary, index=False)
+    if job.save is not None:
+        recommender.save(job.save)
+    document = _document(data, recommender, job) | {
+        "recommendations": len(table),
+        "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
+    }
+    if job.as_json:
+        print_json(document)
+    elif not job.quiet:
+        _print_summary(document, job)
+
+
+def _read(job: _Job) -> Interactions:
+    from truegraph.experiments.tasks.opened_data import read_own_interactions
+
+    return read_own_interactions(
+        job.interactions,
+        job.columns,
+        min_rating=job.min_rating,
+        min_per_user=job.min_per_user,
+        min_per_item=job.min_per_item,
+    )
+
+
+def _fit(data: Interactions, job: _Job) -> Recommender | BayesianRecommender:
+    if not job.quiet:
+        announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
+    from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
+    from truegraph.tasks.recommend.trials import split_name
+    from truegraph.threads import use_threads
+
+    base, is_bayesian = split_name(job.model)
+    common: dict[str, Any] = {
+        "options": job.settings or None,
+        "random_state": job.seed,
+        "progress": not job.quiet,
+    }
+    with use_threads(job.jobs):
+        if is_bayesian:
+            own: dict[str, Any] = {} if job.fractions is None else {"fractions": job.fractions}
+            return BayesianRecommender(base, **own, **common).fit(data)
+        return Recommender(base, **common).fit(data)
+
+
+def _document(
+    data: Interactions, recommender: Recommender | BayesianRecommender, job: _Job
+) -> dict[str, Any]:
+    trained = recommender.history_
+    removed = getattr(recommender, "removed_negatives_", None)
+    recall = None if trained is None else trained.best_recall
+    return {
+        "interactions": str(job.interactions),
+        "fingerprint": data.fingerprint,
+        "statistics": data.statistics(),
+        "model": job.model,
+        "settings": job.settings,
+        "seed": job.seed,
+        "k": job.k,
+        "epochs": None if trained is None else len(trained.losses),
+        "validation_recall@20": None if recall is None or recall != recall else recall,
+        "removed_fraction": None if removed is None else removed.fraction,
+        "removed_pairs": None if removed is None else removed.count,
+        "notes": list(data.notes),
+        "seconds": round(recommender.seconds_, 3),
+        "peak_memory_mb": peak_memory_mb(),
+        "out": str(job.out),
+        "save": None if job.save is None else str(job.save),
+    }
+
+
+def _print_summary(document: dict[str, Any], job: _Job) -> None:
+    size = document["statistics"]
+    typer.echo(
+        f"{job.k} items for each of {size['users']:,} users with {job.model}, from "
+        f"{size['interactions']:,} interactions with {size['items']:,} items"
+    )
+    recall, removed = document["validation_recall@20"], document["removed_fraction"]
+    rows = [
+        ("validation", "-" if recall is None else f"recall@20 {recall:.1%}"),
+        ("removed", "nothing" if removed is None else f"{removed:.0%} of the pairs"),
+        ("popular", f"{document['users_with_popular_items']} users got the most popular items"),
+        ("seconds", f"{document['seconds']:.2f}"),
+    ]
+    rows += [("note", note) for note in document["notes"]]
+    written = [str(path) for path in (job.out, job.save) if path is not None]
+    print_rows([*rows, ("written", ", ".join(written))])

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from truegraph.cli.options import INPUT, OUTPUT, option
 from truegraph.cli.outputs import check_target
 
 
@@ -14,15 +15,17 @@ def report(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN...", help="Folder of a run, as truegraph reproduce wrote it, or several."
+            metavar="RUN",
+            help="Folders of runs, as truegraph reproduce or compare wrote them.",
+            rich_help_panel=INPUT,
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option(help="HTML file to write. Default: report.html in the first folder."),
+        option(OUTPUT, "Page to write.", metavar="FILE", default="report.html in the first folder"),
     ] = None,
 ) -> None:
-    """Show the trials of a run on one page: tables, figures and how they came about."""
+    """Write one page about the trials of a run: tables, pictures and where they come from."""
     target = out or _folder(runs[0]) / "report.html"
     check_target("--out", target, (".html",), str(runs[0]))
     from truegraph.data.storage import write_text

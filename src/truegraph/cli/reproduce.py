@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.outputs import check_target_folder, print_json
+from truegraph.cli import options as cli
+from truegraph.cli.options import INPUT, MODEL, OUTPUT, RUNNING, option
+from truegraph.cli.outputs import announce, check_target_folder, print_json
+from truegraph.cli.running import failed_trials, print_table, print_trials, run_stored
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,82 +19,69 @@ if TYPE_CHECKING:
     from truegraph.experiments.runner import RunSummary
     from truegraph.report.tables import Table
 
-_INTERRUPTED = 130
-
 
 def reproduce(
     name: Annotated[
         str | None,
         typer.Argument(
             metavar="NAME|FILE.toml",
-            help="An experiment of the paper (see --list), or a file with one of your own.",
+            help="A built-in experiment (see --list), or a file with one of your own.",
             show_default=False,
+            rich_help_panel=INPUT,
         ),
     ] = None,
+    list_them: Annotated[bool, option(INPUT, "List the built-in experiments.", "--list")] = False,
     datasets: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Only these data sets of it.")
+        str | None, option(MODEL, "Only these of its data sets.", metavar="NAME,...")
     ] = None,
     labels: Annotated[
-        str | None, typer.Option(metavar="N,...", help="Only these numbers of labels per class.")
+        str | None, option(MODEL, "Only these numbers of labels per class.", metavar="N,...")
     ] = None,
     models: Annotated[
-        str | None, typer.Option(metavar="NAME,...", help="Only these models, by name or label.")
+        str | None, option(MODEL, "Only these models, by name or label.", metavar="NAME,...")
     ] = None,
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Trials per cell. [default: the experiment's]")
-    ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Processes; never changes a result. [default: one per core]"),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS", help="Run on the Dask cluster of this scheduler, tcp://HOST:PORT."
-        ),
+        int | None, option(MODEL, "Trials per cell.", default="the experiment's", min=1)
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Results. [default: runs/NAME]")
-    ] = None,
-    cache: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Embeddings made before. [default: user's cache]"),
+        option(OUTPUT, "Folder of trials and tables.", metavar="FOLDER", default="runs/NAME"),
     ] = None,
-    retry_failed: Annotated[
-        bool,
-        typer.Option(
-            "--retry-failed", help="Run trials that failed before again; else they stay failed."
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Processes = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            RUNNING,
+            "Run on the Dask cluster of this scheduler, tcp://HOST:PORT.",
+            metavar="ADDRESS",
         ),
-    ] = False,
-    list_them: Annotated[
-        bool, typer.Option("--list", help="List the experiments of the paper.")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON document instead of a table.")
-    ] = False,
-    quiet: Annotated[
-        bool, typer.Option("--quiet", help="No progress and no table; --json still prints.")
-    ] = False,
+    ] = None,
+    retry_failed: cli.RetryFailed = False,
+    quiet: cli.Quiet = False,
 ) -> None:
     """Run an experiment of many trials, and continue it where it was stopped.
 
     Every finished trial is stored at once: the same command continues after any interruption and
     runs nothing twice.
     """
-    from truegraph.experiments import find_experiment
-
     if list_them:
         _list(as_json)
         return
     if name is None:
-        raise InputError("NAME is missing. Give an experiment, such as table1 (see --list).")
+        raise InputError("NAME is missing; give an experiment, such as table1 (see --list).")
+    if not quiet:
+        announce(f"Running {name} ...")
+    from truegraph.experiments import find_experiment
+
     experiment = find_experiment(name)
     part = experiment.select(
         datasets=_words(datasets), models=_words(models), trials=trials, **_labels(labels)
     )
     folder = out or Path("runs") / experiment.name
     check_target_folder("--out", folder)
-    summary = _run(
+    summary = run_stored(
         experiment,
         folder,
         quiet,
@@ -116,7 +105,7 @@ def _list(as_json: bool) -> None:
         return
     for experiment in found.values():
         count = len(experiment.cells()) * experiment.trials
-        typer.echo(f"{experiment.name:<10}{count:>6} trials  {experiment.title}")
+        typer.echo(f"{experiment.name:<21}{count:>6} trials  {experiment.title}")
 
 
 def _words(text: str | None) -> list[str] | None:
@@ -132,22 +121,6 @@ def _labels(text: str | None) -> dict[str, list[int]]:
         raise InputError(
             f"--labels {text!r} must be whole numbers with commas, such as 5,10."
         ) from error
-
-
-def _run(experiment: Experiment, folder: Path, quiet: bool, **options: Any) -> RunSummary:
-    from truegraph.experiments.progress import console_watcher
-    from truegraph.experiments.runner import run_experiment
-
-    if not quiet and experiment.task != "datasets":
-        announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
-    try:
-        with console_watcher(not quiet) as watcher:
-            return run_experiment(experiment, folder, watcher=watcher, **options)
-    except KeyboardInterrupt:
-        typer.echo(
-            f"Finished trials are kept in {folder}. Run the same command to continue.", err=True
-        )
-        raise typer.Exit(_INTERRUPTED) from None
 
 
 def _show(
@@ -185,7 +158,7 @@ def _document(
         "cells": [_cell(cell) for cell in summarise(records, experiment)],
         "failures": [
             {"cell": str(record.cell), "seed": record.seed, "error": record.error}
-            for record in _failed(records)
+            for record in failed_trials(records)
         ],
         "notes": _notes(records),
         "files": ["trials.sqlite", "table.md", "table.csv", "trials.csv"],
@@ -212,10 +185,6 @@ def _cell(cell: Any) -> dict[str, Any]:
     }
 
 
-def _failed(records: Sequence[TrialRecord]) -> list[TrialRecord]:
-    return [record for record in records if record.status == "failed"]
-
-
 def _notes(records: Sequence[TrialRecord]) -> list[str]:
     notes = [f"{record.dataset}: {note}" for record in records for note in record.notes]
     versions = sorted({record.versions.get("truegraph", "unknown") for record in records})
@@ -230,19 +199,10 @@ def _print_summary(
     records: Sequence[TrialRecord],
     tables: Sequence[Table],
 ) -> None:
-    from truegraph.report.tables import plain
-
     if tables:
         typer.echo(f"{tables[0].heading}\n")
-        typer.echo(plain(tables[0].rows))
+        print_table(tables[0].rows)
         typer.echo(f"{tables[0].caption}\n")
-    line = f"{summary.done} of {summary.wanted} trials done, {summary.run} of them just now"
-    typer.echo(f"{line} in {summary.seconds:.0f} s. Everything is in {folder}.")
-    for record in _failed(records):
-        typer.echo(f"failed: {record.cell}, trial {record.seed}: {record.error}", err=True)
-    if summary.failed:
-        typer.echo("Run it again with --retry-failed to try these again.", err=True)
-    if summary.missing:
-        typer.echo(f"{summary.missing} trials were left to other processes that run them.")
+    print_trials(folder, summary, records)
     for note in _notes(records):
         typer.echo(f"note: {note}")

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
+from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
 from truegraph.errors import InputError
-from truegraph.experiments.tasks.base import Condition
+from truegraph.experiments.tasks.base import Condition, Task
 from truegraph.suggestions import suggestion
+
+FILE_KEYS = ("edges", "features", "labels", "interactions")  # of an experiment's files
 
 
 def check_known(given: Iterable[str], known: tuple[str, ...], what: str) -> None:
@@ -68,3 +72,35 @@ def without_none(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: without_none(item) for key, item in value.items()}
     return None if value == "none" else value
+
+
+def check_files(given: Any, task: Task) -> dict[str, dict[str, Any]]:
+    """Return the user's own files by the name of their data set."""
+    if not isinstance(given, Mapping) or not all(
+        isinstance(own, Mapping) for own in given.values()
+    ):
+        raise InputError(f"files is {given!r}; give a table of files for each data set.")
+    for name, own in given.items():
+        if name in REGISTRY or name in INTERACTION_SETS:
+            raise InputError(
+                f"files are called {name!r} like a known data set; choose another name."
+            )
+        check_known(own, tuple(task.files), f"key of files.{name}")
+    return {str(name): dict(own) for name, own in given.items()}
+
+
+def with_folder(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return the content of an experiment's file; paths of files count from its folder."""
+    files = content.get("files")
+    if not isinstance(files, Mapping):
+        return content
+    found = {
+        name: {
+            key: str(folder.absolute() / value) if key in FILE_KEYS else value
+            for key, value in own.items()
+        }
+        if isinstance(own, Mapping)
+        else own
+        for name, own in files.items()
+    }
+    return content | {"files": found}

@@ -20,7 +20,7 @@ import itertools
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,16 +28,18 @@ from typing import Any
 from truegraph.errors import InputError
 from truegraph.experiments.checks import (
     check_conditions,
+    check_files,
     check_known,
     check_number,
     texts,
+    with_folder,
     without_none,
 )
 from truegraph.experiments.tasks.base import Cell, Task, find_task
 from truegraph.suggestions import suggestion
 
 _OWN_KEYS = ["name", "title", "task", "datasets", "models", "trials", "seed", "metrics"]
-_OWN_KEYS += ["batch", "keep", "compare"]
+_OWN_KEYS += ["batch", "keep", "compare", "files"]
 _USUAL_TRIALS = 10
 
 
@@ -110,6 +112,9 @@ class Experiment:
         Artefacts to keep in the run's folder, of those that the task offers.
     compare : str or None
         Label of the model that is tested against each of the others.
+    files : mapping of str to mapping
+        The user's own files under the name of the data set that they make up, such as
+        {"mine": {"edges": "edges.csv", "labels": "labels.csv"}}.
     """
 
     name: str
@@ -124,6 +129,7 @@ class Experiment:
     batch: int | None = None
     keep: tuple[str, ...] = ()
     compare: str | None = None
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Experiment:
@@ -144,6 +150,7 @@ class Experiment:
             batch=check_number("batch", content["batch"], 1) if "batch" in content else None,
             keep=_named(content, "keep", task.keeps),
             compare=str(content["compare"]) if "compare" in content else None,
+            files=check_files(content.get("files", {}), task),
         )
         _check_cells(experiment)
         return experiment
@@ -157,7 +164,8 @@ class Experiment:
         except (OSError, UnicodeDecodeError) as error:
             raise InputError(f"{path}: cannot be read ({error}). Check the path.") from error
         try:
-            return cls.from_dict({"name": file.stem} | tomllib.loads(text))
+            content = {"name": file.stem} | tomllib.loads(text)
+            return cls.from_dict(with_folder(content, file.parent))
         except tomllib.TOMLDecodeError as error:
             raise InputError(f"{path}: not valid TOML: {error}.") from error
         except InputError as error:
@@ -177,7 +185,9 @@ class Experiment:
             "metrics": list(self.metrics),
             "keep": list(self.keep),
         }
-        optional = {"batch": self.batch, "compare": self.compare}
+        optional: dict[str, Any] = {"batch": self.batch, "compare": self.compare}
+        if self.files:
+            optional["files"] = {name: dict(own) for name, own in self.files.items()}
         return content | {key: value for key, value in optional.items() if value is not None}
 
     @property
@@ -196,6 +206,7 @@ class Experiment:
                 entry.label,
                 entry.settings_on(dataset),
                 dict(zip(names, values, strict=True)),
+                self.files.get(dataset, {}),
             )
             for dataset in self.datasets
             for values in itertools.product(*self.conditions.values())
@@ -243,11 +254,12 @@ class Experiment:
             conditions=chosen,
             trials=self.trials if trials is None else check_number("trials", trials, 1),
             compare=self.compare if self.compare in [entry.label for entry in entries] else None,
+            files={name: own for name, own in self.files.items() if name in places},
         )
 
     def _part(self, name: str, values: Sequence[Any]) -> tuple[Any, ...]:
         if name not in self.conditions:
-            raise InputError(f"{name}: experiment {self.name!r} has no such condition. Leave it.")
+            raise InputError(f"experiment {self.name!r} has no condition {name!r}; remove it.")
         return _some(name, values, self.conditions[name], self.name)
 
     def _models(self, wanted: Sequence[str] | None) -> tuple[ModelEntry, ...]:
@@ -356,6 +368,7 @@ def _check_cells(experiment: Experiment) -> None:
     for entry in experiment.models:
         check_known(entry.datasets or (), experiment.datasets, f"data set of model {entry.label!r}")
         check_known(entry.on or (), experiment.datasets, f"data set of model {entry.label!r}")
+    check_known(experiment.files, experiment.datasets, "name of files")
     keys = [cell.key for cell in experiment.cells()]
     if len(set(keys)) < len(keys):
         raise InputError("two models have the same name and settings. Leave one of them out.")

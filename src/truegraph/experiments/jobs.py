@@ -34,6 +34,8 @@ class Job:
         Folder of shared work; a worker that does not have it uses the user's own.
     keep : tuple of str
         Artefacts to keep.
+    first_seed : int
+        Seed of the experiment's first trial.
     threads : int
         Threads that torch and the compiled loops may use.
     version : str
@@ -45,6 +47,7 @@ class Job:
     source: Source
     cache: str
     keep: tuple[str, ...] = ()
+    first_seed: int = 0
     threads: int = 1
     version: str = truegraph.__version__
 
@@ -100,7 +103,13 @@ def _run(task: Task, job: Job) -> Finished:
 def _context(job: Job) -> Context:
     is_here = Path(job.cache).is_dir()
     cache = Path(job.cache) if is_here else cache_folder() / "embeddings"
-    return Context(cache, job.source.fingerprint, job.keep, threads=job.threads)
+    return Context(
+        cache,
+        job.source.fingerprint,
+        job.keep,
+        first_seed=job.first_seed,
+        threads=job.threads,
+    )
 
 
 def _told(error: Exception) -> str:

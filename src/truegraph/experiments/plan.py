@@ -36,7 +36,8 @@ def wanted_shares(experiment: Experiment, task: Task) -> list[Share]:
             task.check(cell)
         except DataError as error:
             raise DataError(f"{error} Or leave data set {cell.dataset!r} out.") from error
-        source = task.source(cell.dataset, cell.conditions)
+        data = task.open(cell)
+        source = Source(data.fingerprint, data.source, tuple(data.notes))
         shares.append(Share(cell, source, tuple(experiment.seeds)))
     return shares
 

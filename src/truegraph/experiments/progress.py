@@ -135,7 +135,8 @@ class Tally:
 
     def headline(self) -> str:
         """Return the counts and the time left as a line."""
-        text = f"{self.done}/{self.total} trials done, {self.running} running"
+        share = (self.done + self.failed) / self.total
+        text = f"{self.done}/{self.total} trials done ({share:.0%}), {self.running} running"
         if self.failed:
             text += f", {self.failed} failed"
         left = self.seconds_left()
@@ -166,13 +167,13 @@ class Watcher:
     """A silent watcher of a run, and the interface of every other."""
 
     def begin(self, tally: Tally) -> None:
-        """Be told what will be run and what was done before."""
+        """Begin to watch; called once, before the first batch."""
 
     def started(self, batch: Share) -> None:
-        """Be told that a batch was started."""
+        """Take note of a batch that was started."""
 
     def finished(self, records: Sequence[TrialRecord]) -> None:
-        """Be told that trials were stored."""
+        """Take note of trials that were stored."""
 
 
 class LineWatcher(Watcher):

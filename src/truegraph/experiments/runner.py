@@ -120,7 +120,7 @@ def run_experiment(
             with closing(_pool(jobs, cluster, trials)) as pool:
                 tally.slots = pool.slots
                 queue = batches(left, task, slots=pool.slots, largest=wanted.batch)
-                run = _Run(store, pool, tally, watcher or Watcher(), wanted.keep, str(place))
+                run = _Run(store, pool, tally, watcher or Watcher(), wanted, str(place))
                 count = run.all(queue, retry_failed)
             tally.add(store.all_records())  # what other processes did meanwhile
     seconds = time.perf_counter() - began
@@ -154,14 +154,14 @@ class _Run:
         pool: Pool,
         tally: Tally,
         watcher: Watcher,
-        keep: tuple[str, ...],
+        experiment: Experiment,
         cache: str,
     ) -> None:
         self._store = store
         self._pool = pool
         self._tally = tally
         self._watcher = watcher
-        self._keep = keep
+        self._experiment = experiment
         self._cache = cache
 
     def all(self, queue: list[Share], retry_failed: bool) -> int:
@@ -197,7 +197,8 @@ class _Run:
             batch.seeds,
             batch.source,
             self._cache,
-            self._keep,
+            self._experiment.keep,
+            self._experiment.seed,
             threads=self._pool.threads,
         )
         self._pool.start(job)

@@ -267,6 +267,10 @@ class LearnedGraph:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the graph to an .npz file, which `scipy.sparse.load_npz` reads as well."""
+        write_npz(Path(path), self.to_arrays())
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what `save` writes: arrays by name, without pickled objects."""
         arrays = {
             "format": np.array("csr"),
             "shape": np.array(self.adjacency.shape),
@@ -278,7 +282,7 @@ class LearnedGraph:
         }
         if self.names is not None:
             arrays["names"] = np.array(json.dumps(ids_to_json(self.names, "names")))
-        write_npz(Path(path), arrays)
+        return arrays
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> LearnedGraph:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,11 @@ class Run:
         """Read a run from its folder, or from the path of the store in it."""
         with TrialStore.open(folder) as store:
             return cls(store.path.parent, store.experiment, tuple(store.records()))
+
+    def only(self, seeds: Sequence[int]) -> Run:
+        """Return the run without the trials of other seeds."""
+        chosen = set(seeds)
+        return replace(self, records=tuple(r for r in self.records if r.seed in chosen))
 
     @cached_property
     def done(self) -> list[TrialRecord]:

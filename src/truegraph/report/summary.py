@@ -40,7 +40,8 @@ def write_tables(
     Returns
     -------
     tables : list of Table
-        Those of table.md, the most important one first; `layout.plain` shows one on a terminal.
+        Those of table.md, the most important one first; `truegraph.report.tables.plain` shows
+        one on a terminal.
     """
     cells = summarise(records, experiment)
     tables = result_tables(cells, experiment)
@@ -71,6 +72,11 @@ def result_tables(cells: Sequence[CellSummary], experiment: Experiment) -> list[
         tables.append(layout.all_metrics(shown))
     compared = comparison_table(cells, experiment)
     return tables if compared is None else [*tables, compared]
+
+
+def metrics_table(cells: Sequence[CellSummary], experiment: Experiment) -> Table:
+    """Return all metrics of every model: data set, conditions that vary, model, metrics."""
+    return _Layout(cells, experiment).all_metrics([replace(cell, paper=None) for cell in cells])
 
 
 def main_metrics(cells: Sequence[CellSummary], experiment: Experiment) -> list[str]:

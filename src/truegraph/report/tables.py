@@ -70,11 +70,36 @@ def markdown(rows: Sequence[Row]) -> str:
     return "\n".join([lines[0], rule, *lines[1:]]) + "\n"
 
 
-def plain(rows: Sequence[Row]) -> str:
-    """Lay out rows, the headings first, in columns for a terminal; an asterisk marks the bold."""
+def plain(rows: Sequence[Row], width: int | None = None) -> str:
+    """Lay out rows, the headings first, in columns for a terminal; an asterisk marks the bold.
+
+    Parameters
+    ----------
+    rows : sequence of sequences of str or Entry
+    width : int, optional
+        Characters in a line. A wider table is cut between its columns into tables that stand one
+        below the other, each with the first column.
+    """
     texts = [[" ".join(_marked(_entry(item), "", "*").split()) for item in row] for row in rows]
     widths = _widths(texts)
-    return "\n".join("  ".join(_padded(row, widths)).rstrip() for row in texts) + "\n"
+    return "\n".join(_lines(texts, widths, block) for block in _blocks(widths, width))
+
+
+def _blocks(widths: Sequence[int], width: int | None) -> list[list[int]]:
+    """Return the columns of each table that a table is cut into, the first one in all."""
+    blocks = [[0]]
+    for column in range(1, len(widths)):
+        used = sum(widths[place] + 2 for place in blocks[-1])
+        if width is not None and len(blocks[-1]) > 1 and used + widths[column] > width:
+            blocks.append([0])
+        blocks[-1].append(column)
+    return blocks
+
+
+def _lines(texts: Sequence[Sequence[str]], widths: Sequence[int], columns: Sequence[int]) -> str:
+    chosen = [widths[column] for column in columns]
+    lines = ["  ".join(_padded([row[c] for c in columns], chosen)).rstrip() for row in texts]
+    return "\n".join(lines) + "\n"
 
 
 def sentence(text: str) -> str:

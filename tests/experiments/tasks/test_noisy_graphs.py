@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from truegraph.data import load_dataset
 from truegraph.errors import InputError
 from truegraph.experiments import Experiment, TrialStore
 from truegraph.experiments.runner import run_experiment
-from truegraph.experiments.tasks.classification import open_dataset
 from truegraph.experiments.tasks.noisy_graphs import perturbed
 
 
@@ -29,7 +29,7 @@ def _experiment(**changes: object) -> Experiment:
 
 def test_noise_is_of_the_seed_and_not_of_the_model() -> None:
     label_propagation, mlp = _experiment().cells()[:2]
-    cora = open_dataset("cora", "full")
+    cora = load_dataset("cora")
     first = perturbed(cora, label_propagation, 3)
     assert first.graph is not None
     assert cora.graph is not None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from truegraph.data import load_interactions
 from truegraph.errors import InputError
 from truegraph.experiments.experiment import Experiment, builtin_experiments
-from truegraph.experiments.tasks import recommendation
 from truegraph.experiments.tasks.base import Cell, Context, find_task
-from truegraph.experiments.tasks.recommendation import MODELS, RecommendationTask, open_interactions
+from truegraph.experiments.tasks.recommendation import MODELS, RecommendationTask
 from truegraph.report.paper import printed
 from truegraph.tasks.recommend import trials as recommendation_trials
 
@@ -25,7 +25,7 @@ def cell(model: str, split: str = "random", mask: str = "train", **settings: Any
 
 
 def context(folder: Path, *keep: str) -> Context:
-    return Context(folder, open_interactions("planted").fingerprint, keep=keep)
+    return Context(folder, load_interactions("planted").fingerprint, keep=keep)
 
 
 def test_the_models_are_those_that_can_be_run() -> None:
@@ -121,6 +121,6 @@ def test_the_papers_experiments_are_built_in() -> None:
 
 
 def test_interactions_are_those_of_the_data_set() -> None:
-    source = RecommendationTask().source("planted", {})
+    source = RecommendationTask().open(cell("ease"))
     assert source.source == "generated"
-    assert source.fingerprint == recommendation.open_interactions("planted").fingerprint
+    assert source.fingerprint == load_interactions("planted").fingerprint

@@ -71,6 +71,9 @@ class Cell:
         Of the model; only what differs from its defaults. Plain numbers, strings, lists, dicts.
     conditions : dict
         Such as {"labels": 5, "split": "random"}.
+    files : dict
+        The user's own files that hold the data, and how to read them; empty for a named data set.
+        Where the files lie does not tell cells apart: the fingerprint of their content does.
     """
 
     task: str
@@ -79,10 +82,11 @@ class Cell:
     label: str
     settings: dict[str, Any] = field(default_factory=dict)
     conditions: dict[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of everything but the label."""
+        """SHA-256 of everything but the label and the files."""
         parts = [self.task, self.dataset, self.model, self.settings, self.conditions]
         text = json.dumps(parts, sort_keys=True, ensure_ascii=True, allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -122,8 +126,10 @@ class Context:
         Of the data that the trials must be run on.
     keep : tuple of str
         Which artefacts to keep, of those that the task offers.
+    first_seed : int
+        Seed of the experiment's first trial; large artefacts are kept of that one only.
     device : str
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     threads : int
         Threads that the trials may use, see `truegraph.threads.use_threads`.
     notes : list of str
@@ -135,6 +141,7 @@ class Context:
     cache: Path
     fingerprint: str
     keep: tuple[str, ...] = ()
+    first_seed: int = 0
     device: str = "cpu"
     threads: int = 1
     notes: list[str] = field(default_factory=list)
@@ -165,6 +172,22 @@ class Source:
     notes: tuple[str, ...] = ()
 
 
+class Described(Protocol):
+    """What the engine asks of data, such as a `NodeDataset`."""
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of the content."""
+
+    @property
+    def source(self) -> str:
+        """Where it was found."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the results should know."""
+
+
 class Task(Protocol):
     """What the engine needs of a task.
 
@@ -177,6 +200,8 @@ class Task(Protocol):
     models : collection of str
     keeps : collection of str
         Artefacts that can be kept.
+    files : collection of str
+        What an experiment may say of the user's own files.
     """
 
     name: str
@@ -184,12 +209,13 @@ class Task(Protocol):
     conditions: Mapping[str, Condition]
     models: Collection[str]
     keeps: Collection[str]
+    files: Collection[str]
 
     def check(self, cell: Cell) -> None:
         """Raise an InputError for settings and conditions that cannot be run."""
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the data come from."""
+    def open(self, cell: Cell) -> Described:
+        """Return the data of a cell."""
 
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials of a cell are best run together."""

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.data import NodeDataset, NodeSplit, fixed_split, load_dataset, random_split
-from truegraph.data.nodes.registry import REGISTRY
+from truegraph.data import NodeDataset, NodeSplit, fixed_split, random_split
 from truegraph.data.storage import csr_to_arrays
-from truegraph.errors import DataError, InputError
+from truegraph.errors import InputError
 from truegraph.evaluation import METRICS, reliability_curve, score_trial
 from truegraph.experiments.tasks.base import (
     Cell,
     Condition,
     Context,
-    Source,
     TrialResult,
 )
-from truegraph.suggestions import suggestion
+from truegraph.experiments.tasks.opened_data import NODE_FILES, open_nodes, same_data
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 from truegraph.threads import use_threads
 
@@ -37,6 +33,7 @@ if TYPE_CHECKING:
 _BATCH = 8
 _LARGE = 10_000  # nodes; above it the candidate pairs of a learned graph take 100 MB a trial
 _LARGE_BATCH = 4
+_LEAST_LEFT = 20  # labelled nodes beside those for training
 
 
 class ClassificationTask:
@@ -46,6 +43,7 @@ class ClassificationTask:
     metrics = METRICS
     models = MODELS
     keeps = ("graph",)
+    files = NODE_FILES
     conditions: Mapping[str, Condition] = {
         "labels": Condition((5,), int, least=1),
         "split": Condition(("random",), str, ("random", "fixed")),
@@ -60,26 +58,24 @@ class ClassificationTask:
             find_method(cell.model).options(cell.settings)
         except (TypeError, InputError) as error:
             raise InputError(f"model {cell.label!r} of the experiment: {error}") from error
-        dataset = open_dataset(cell.dataset, cell.conditions["component"])
+        dataset = self.open(cell)
         if dataset.n_classes < 2:
             raise InputError(f"data set {cell.dataset!r} has no classes to tell apart.")
         split_of(dataset, cell, 0)
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the data set was found."""
-        found = open_dataset(dataset, conditions["component"])
-        return Source(found.fingerprint, found.source, found.notes)
+    def open(self, cell: Cell) -> NodeDataset:
+        """Return the nodes of a cell."""
+        return open_nodes(cell)
 
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials are trained together."""
-        is_large = REGISTRY[cell.dataset].nodes > _LARGE
+        is_large = self.open(cell).n_nodes > _LARGE
         learns = cell.model in (*GRAPH_LEARNERS, "bgcn-parametric")
         return _LARGE_BATCH if is_large and learns else _BATCH
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
-        dataset = checked_dataset(cell, context)
-        return self.run_on(dataset, cell, seeds, context)
+        return self.run_on(same_data(self.open(cell), cell, context), cell, seeds, context)
 
     def split(self, dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
         """Return the split of a trial."""
@@ -107,40 +103,18 @@ class ClassificationTask:
                 keep_graphs=True,
             )
         context.notes.extend(results.notes)
+        stages = {name: seconds / len(seeds) for name, seconds in results.seconds.items()}
         found = []
         for trial, (seed, split) in enumerate(zip(seeds, splits, strict=True)):
             metrics, details = _scored(dataset, split, results, trial)
+            details["stages"] = stages
             if results.graphs is not None:
                 graph = results.graphs[trial]
                 details["learned_graph"] = graph_facts(dataset, graph)
-                if "graph" in context.keep:
-                    details["graph_file"] = _keep_graph(dataset, graph, cell, seed, context)
+                if "graph" in context.keep and seed == context.first_seed:
+                    details |= _keep_graph(dataset, graph, cell, seed, context)
             found.append(TrialResult(seed, metrics, details))
         return found
-
-
-@lru_cache(maxsize=4)
-def _loaded(name: str, component: Literal["full", "largest"], home: str | None) -> NodeDataset:
-    return load_dataset(name, component=component)
-
-
-def open_dataset(name: str, component: str) -> NodeDataset:
-    """Return a named data set; a process reads it once."""
-    if name not in REGISTRY:
-        raise InputError(f"no data set is called {name!r}.{suggestion(name, REGISTRY)}")
-    which = cast(Literal["full", "largest"], component)
-    return _loaded(name, which, os.environ.get("TRUEGRAPH_DATA"))
-
-
-def checked_dataset(cell: Cell, context: Context) -> NodeDataset:
-    """Return the data set of a cell, if it is the one that the run was started with."""
-    dataset = open_dataset(cell.dataset, cell.conditions["component"])
-    if dataset.fingerprint != context.fingerprint:
-        raise DataError(
-            f"data set {cell.dataset!r} differs from the one that the run was started with. "
-            "Give all workers the same data."
-        )
-    return dataset
 
 
 def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
@@ -148,15 +122,37 @@ def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
     labels = cell.conditions["labels"]
     if cell.conditions["split"] == "fixed":
         return fixed_split(dataset, labels)
-    return random_split(dataset.labels, labels, random_state=seed)
+    sizes = _sizes(dataset, labels) if cell.files else {}
+    return random_split(dataset.labels, labels, random_state=seed, **sizes)
+
+
+def _sizes(dataset: NodeDataset, per_class: int) -> dict[str, int]:
+    """Return the sizes of the test and validation sets of the user's own data.
+
+    They are those of the paper, 1000 and 500, or where the labels do not suffice for these two
+    thirds and one third of what training leaves.
+    """
+    left = int((dataset.labels >= 0).sum()) - per_class * dataset.n_classes
+    if left < _LEAST_LEFT:
+        raise InputError(
+            f"{per_class} labels of each of {dataset.n_classes} classes for training leave "
+            f"{max(left, 0)} labelled nodes to test on; give {_LEAST_LEFT} or more labels beyond "
+            "those, or train on fewer."
+        )
+    test = min(1000, 2 * left // 3)
+    return {"test_size": test, "validation_size": min(500, left - test)}
 
 
 def _scored(
     dataset: NodeDataset, split: NodeSplit, results: TrialResults, trial: int
 ) -> tuple[dict[str, float | None], dict[str, Any]]:
-    test = np.sort(split.test)
+    drawn, test = split.test, np.sort(split.test)
+    scores = score_trial(
+        dataset.labels[drawn],
+        results.probabilities[trial, drawn],
+        results.predictive_entropy[trial, drawn],
+    )
     labels, probabilities = dataset.labels[test], results.probabilities[trial, test]
-    scores = score_trial(labels, probabilities, results.predictive_entropy[trial, test])
     curve = reliability_curve(labels, probabilities)
     details: dict[str, Any] = {
         "correct": packed(probabilities.argmax(axis=1) == labels),
@@ -218,9 +214,13 @@ def _share_kept(observed: csr_array | None, learned: csr_array) -> float | None:
 
 def _keep_graph(
     dataset: NodeDataset, graph: LearnedGraph, cell: Cell, seed: int, context: Context
-) -> str:
+) -> dict[str, str]:
+    """Keep what is drawn of a trial's graphs, and the learned one as `LearnedGraph.load` reads."""
     arrays = csr_to_arrays(graph.adjacency, "learned") | {"labels": dataset.labels}
     if dataset.graph is not None:
         arrays |= csr_to_arrays(dataset.graph, "observed")
-    file = f"graphs/{cell.dataset}-{cell.model}-{cell.key[:8]}-seed{seed}.npz"
-    return context.keep_arrays(file, arrays)
+    name = f"graphs/{cell.dataset}-{cell.model}-{cell.key[:8]}-seed{seed}"
+    return {
+        "graph_file": context.keep_arrays(f"{name}.npz", arrays),
+        "learned_graph_file": context.keep_arrays(f"{name}-learned.npz", graph.to_arrays()),
+    }

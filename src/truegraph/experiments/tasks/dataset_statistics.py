@@ -6,13 +6,9 @@ and what a kind of data does not have stays undefined.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
-from typing import Any
 
-from truegraph.data import load_interactions, split_randomly
-from truegraph.data.interactions.interactions import Interactions
+from truegraph.data import Interactions, NodeDataset, split_randomly
 from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric
@@ -20,10 +16,9 @@ from truegraph.experiments.tasks.base import (
     Cell,
     Condition,
     Context,
-    Source,
     TrialResult,
 )
-from truegraph.experiments.tasks.classification import open_dataset
+from truegraph.experiments.tasks.opened_data import open_interactions, open_nodes
 from truegraph.suggestions import suggestion
 
 Counts = dict[str, float | None]
@@ -47,22 +42,23 @@ class StatisticsTask:
     }
     models = ("statistics",)
     keeps: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     conditions: Mapping[str, Condition] = {
         "component": Condition(("full",), str, ("full", "largest")),
     }
 
     def check(self, cell: Cell) -> None:
         """Raise an error for a data set that is not here."""
-        self.source(cell.dataset, cell.conditions)
+        self.open(cell)
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the data set was found."""
-        _check_name(dataset)
-        if dataset in INTERACTION_SETS:
-            pairs = _interactions(dataset, os.environ.get("TRUEGRAPH_DATA"))
-            return Source(pairs.fingerprint, pairs.source, pairs.notes)
-        nodes = open_dataset(dataset, conditions["component"])
-        return Source(nodes.fingerprint, nodes.source, nodes.notes)
+    def open(self, cell: Cell) -> NodeDataset | Interactions:
+        """Return the data set of a cell."""
+        known = [*REGISTRY, *INTERACTION_SETS]
+        if cell.dataset not in known:
+            raise InputError(
+                f"no data set is called {cell.dataset!r}.{suggestion(cell.dataset, known)}"
+            )
+        return open_interactions(cell) if cell.dataset in INTERACTION_SETS else open_nodes(cell)
 
     def batch_size(self, cell: Cell) -> int:
         """Return 1: there is one trial."""
@@ -71,25 +67,14 @@ class StatisticsTask:
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Count."""
         is_pairs = cell.dataset in INTERACTION_SETS
-        counts = interaction_counts(cell.dataset) if is_pairs else node_counts(cell)
+        counts = interaction_counts(cell) if is_pairs else node_counts(cell)
         metrics = dict.fromkeys(self.metrics) | counts
         return [TrialResult(seed, metrics) for seed in seeds]
 
 
-def _check_name(dataset: str) -> None:
-    known = [*REGISTRY, *INTERACTION_SETS]
-    if dataset not in known:
-        raise InputError(f"no data set is called {dataset!r}.{suggestion(dataset, known)}")
-
-
-@lru_cache(maxsize=8)
-def _interactions(name: str, home: str | None) -> Interactions:
-    return load_interactions(name)
-
-
 def node_counts(cell: Cell) -> Counts:
     """Return the counts of a graph of nodes; density is the share of the pairs with an edge."""
-    dataset = open_dataset(cell.dataset, cell.conditions["component"])
+    dataset = open_nodes(cell)
     found = dataset.statistics()
     counts: Counts = {name: found[name] for name in ("classes", "features", "nodes", "edges")}
     pairs = dataset.n_nodes * (dataset.n_nodes - 1) / 2
@@ -97,14 +82,14 @@ def node_counts(cell: Cell) -> Counts:
     return counts
 
 
-def interaction_counts(name: str) -> Counts:
+def interaction_counts(cell: Cell) -> Counts:
     """Return the counts of a set of interactions after the paper's filters.
 
     Density is the share of the pairs of a user and an item; training edges are those of the
     paper's split, whose sizes do not depend on the draw.
     """
-    entry = INTERACTION_SETS[name]
-    pairs = _interactions(name, os.environ.get("TRUEGRAPH_DATA"))
+    entry = INTERACTION_SETS[cell.dataset]
+    pairs = open_interactions(cell)
     found = pairs.statistics()
     return {
         "user_threshold": entry.min_per_user,

@@ -12,9 +12,9 @@ from typing import Any
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from truegraph.errors import DataError, InputError
+from truegraph.errors import InputError
 from truegraph.evaluation import Metric
-from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
 from truegraph.experiments.tasks.graph_scores import (
     LABELS,
     LeidenGroups,
@@ -23,6 +23,7 @@ from truegraph.experiments.tasks.graph_scores import (
     spreading_accuracy,
 )
 from truegraph.experiments.tasks.neighbour_graphs import knn_graph, umap_graph
+from truegraph.experiments.tasks.opened_data import same_data
 from truegraph.experiments.tasks.point_sets import SET_NAMES, PointSet, load_points
 from truegraph.suggestions import suggestion
 
@@ -56,11 +57,12 @@ class GraphQualityTask:
     }
     models = tuple(_SETTINGS)
     keeps: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     conditions: Mapping[str, Condition] = {}
 
     def check(self, cell: Cell) -> None:
         """Raise an error for settings that are not known, and for data that are not here."""
-        self.source(cell.dataset, cell.conditions)
+        self.open(cell)
         known = _SETTINGS[cell.model]
         for name in cell.settings:
             if name not in known:
@@ -71,10 +73,9 @@ class GraphQualityTask:
                 f"{', '.join(_WEIGHTS)}"
             )
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the points were found."""
-        found = _points(dataset)
-        return Source(found.fingerprint, found.source, found.notes)
+    def open(self, cell: Cell) -> PointSet:
+        """Return the points of a cell."""
+        return _points(cell.dataset)
 
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials share the work of building a graph."""
@@ -82,9 +83,7 @@ class GraphQualityTask:
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Build the graph, then spread labels and find clusters with every seed."""
-        points = _points(cell.dataset)
-        if points.fingerprint != context.fingerprint:
-            raise DataError(f"{cell.dataset}: the data have changed. Run the experiment anew.")
+        points = same_data(self.open(cell), cell, context)
         graph = build_graph(points.points, cell.model, cell.settings, context.notes)
         leiden = LeidenGroups(graph, points.n_classes)
         spectral = SpectralGroups(graph, points.n_classes)

@@ -17,18 +17,13 @@ from numpy.typing import NDArray
 
 from truegraph.data import NodeDataset
 from truegraph.data.graphs.link_splits import LinkSplit, split_links
-from truegraph.errors import DataError, InputError
+from truegraph.errors import InputError
 from truegraph.evaluation import Metric, reliability_curve
 from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_precision, link_metrics
-from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
-from truegraph.experiments.tasks.classification import graph_facts, open_dataset
-from truegraph.tasks.links.names import (
-    AUTO_ENCODERS,
-    LEARNED_GRAPH,
-    MODELS,
-    REFINED,
-    RIVALS,
-)
+from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
+from truegraph.experiments.tasks.classification import graph_facts
+from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
+from truegraph.tasks.links.names import AUTO_ENCODERS, LEARNED_GRAPH, MODELS, REFINED, RIVALS
 from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
@@ -60,6 +55,7 @@ class LinksTask:
     metrics = METRICS
     models = MODELS
     keeps: tuple[str, ...] = ()
+    files = LINK_FILES
     conditions: Mapping[str, Condition] = {
         "component": Condition(("largest",), str, ("largest", "full")),
         "split": Condition(("random",), str, ("random", "connected")),
@@ -72,13 +68,14 @@ class LinksTask:
             _check_settings(cell)
         except (TypeError, InputError) as error:
             raise InputError(f"model {cell.label!r} of the experiment: {error}") from error
-        split_of(_graph_dataset(cell), cell, 0)
+        split_of(self.open(cell), cell, 0)
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the data set was found."""
-        found = open_dataset(dataset, conditions["component"])
-        notes = (*found.notes, _LEAK) if conditions["oracle"] else found.notes
-        return Source(found.fingerprint, found.source, notes)
+    def open(self, cell: Cell) -> NodeDataset:
+        """Return the nodes of a cell, whose graph holds the links."""
+        dataset = open_nodes(cell)
+        if dataset.graph is None:
+            raise InputError(f"data set {cell.dataset!r} has no graph, hence no links to predict.")
+        return dataset
 
     def batch_size(self, cell: Cell) -> int:
         """Return 1: every trial has a graph of its own."""
@@ -86,21 +83,11 @@ class LinksTask:
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
-        dataset = _graph_dataset(cell)
-        if dataset.fingerprint != context.fingerprint:
-            raise DataError(
-                f"data set {cell.dataset!r} differs from the one that the run was started with. "
-                "Give all workers the same data."
-            )
+        dataset = same_data(self.open(cell), cell, context)
+        if cell.conditions["oracle"]:
+            context.notes.append(_LEAK)
         with use_threads(context.threads):
             return [_trial(dataset, cell, seed, context) for seed in seeds]
-
-
-def _graph_dataset(cell: Cell) -> NodeDataset:
-    dataset = open_dataset(cell.dataset, cell.conditions["component"])
-    if dataset.graph is None:
-        raise InputError(f"data set {cell.dataset!r} has no graph, so it has no links to predict.")
-    return dataset
 
 
 def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> LinkSplit:

@@ -13,11 +13,8 @@ from truegraph.data import NodeDataset
 from truegraph.data.nodes.perturbation import perturb_graph
 from truegraph.errors import InputError
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
-from truegraph.experiments.tasks.classification import (
-    ClassificationTask,
-    checked_dataset,
-    open_dataset,
-)
+from truegraph.experiments.tasks.classification import ClassificationTask
+from truegraph.experiments.tasks.opened_data import same_data
 
 
 class NoiseTask(ClassificationTask):
@@ -32,7 +29,7 @@ class NoiseTask(ClassificationTask):
     def check(self, cell: Cell) -> None:
         """Raise an error for what cannot be run, and for data without a graph."""
         super().check(cell)
-        perturbed(open_dataset(cell.dataset, cell.conditions["component"]), cell, 0)
+        perturbed(self.open(cell), cell, 0)
 
     def batch_size(self, cell: Cell) -> int:
         """Return 1: every trial has a graph of its own."""
@@ -40,7 +37,7 @@ class NoiseTask(ClassificationTask):
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split and one noisy graph per seed, and score it."""
-        dataset = checked_dataset(cell, context)
+        dataset = same_data(self.open(cell), cell, context)
         found = []
         for seed in seeds:
             found += self.run_on(perturbed(dataset, cell, seed), cell, [seed], context)

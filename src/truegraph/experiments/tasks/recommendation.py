@@ -10,7 +10,6 @@ of a Bayesian model hold Wilcoxon's test against its base over the users of a tr
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,15 +17,15 @@ import numpy as np
 from truegraph.data import (
     Interactions,
     InteractionSplit,
-    load_interactions,
     load_own_split,
     split_by_time,
     split_randomly,
 )
-from truegraph.errors import DataError, InputError
+from truegraph.errors import InputError
 from truegraph.evaluation import Metric, paired_wilcoxon
 from truegraph.evaluation.ranking import RankingScores, score_rankings
-from truegraph.experiments.tasks.base import Cell, Condition, Context, Source, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
+from truegraph.experiments.tasks.opened_data import INTERACTION_FILES, open_interactions, same_data
 from truegraph.tasks.recommend.names import MODELS
 from truegraph.threads import use_threads
 
@@ -65,6 +64,7 @@ class RecommendationTask:
     }
     models = MODELS
     keeps = ("curve", "users")
+    files = INTERACTION_FILES
     conditions: Mapping[str, Condition] = {
         "split": Condition(("random",), str, ("random", "time", "own")),
         "mask": Condition(("train",), str, tuple(_MASKS)),
@@ -78,12 +78,11 @@ class RecommendationTask:
             split_settings(cell.model, cell.settings)
         except (TypeError, InputError) as error:
             raise InputError(f"model {cell.label!r} of the experiment: {error}") from error
-        split_of(open_interactions(cell.dataset), cell, 0)
+        split_of(self.open(cell), cell, 0)
 
-    def source(self, dataset: str, conditions: Mapping[str, Any]) -> Source:
-        """Return where the interactions were found."""
-        found = open_interactions(dataset)
-        return Source(found.fingerprint, found.source, found.notes)
+    def open(self, cell: Cell) -> Interactions:
+        """Return the interactions of a cell."""
+        return open_interactions(cell)
 
     def batch_size(self, cell: Cell) -> int:
         """Return 1: a trial is long, and trials share nothing."""
@@ -91,20 +90,9 @@ class RecommendationTask:
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score its lists."""
-        data = open_interactions(cell.dataset)
-        if data.fingerprint != context.fingerprint:
-            raise DataError(
-                f"data set {cell.dataset!r} differs from the one that the run was started with. "
-                "Give all workers the same data."
-            )
+        data = same_data(self.open(cell), cell, context)
         with use_threads(context.threads):
             return [_run(data, cell, seed, context) for seed in seeds]
-
-
-@lru_cache(maxsize=4)
-def open_interactions(name: str) -> Interactions:
-    """Return a named set of interactions, kept in memory."""
-    return load_interactions(name)
 
 
 def split_of(data: Interactions, cell: Cell, seed: int) -> InteractionSplit:

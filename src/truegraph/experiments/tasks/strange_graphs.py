@@ -17,11 +17,8 @@ from truegraph.data import NodeDataset, NodeSplit
 from truegraph.data.nodes.perturbation import perturb_graph
 from truegraph.errors import InputError
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
-from truegraph.experiments.tasks.classification import (
-    ClassificationTask,
-    checked_dataset,
-    open_dataset,
-)
+from truegraph.experiments.tasks.classification import ClassificationTask
+from truegraph.experiments.tasks.opened_data import same_data
 
 CHANGES = ("none", "false-edges", "random-graph", "shuffled-features")
 _TEST = 1000
@@ -43,7 +40,7 @@ class StrangersTask(ClassificationTask):
         from truegraph.tasks.classify.trials import find_method
 
         find_method(cell.model).options(cell.settings)
-        changed(open_dataset(cell.dataset, cell.conditions["component"]), cell, 0)
+        changed(self.open(cell), cell, 0)
 
     def batch_size(self, cell: Cell) -> int:
         """Return 1 where every trial has data of its own."""
@@ -51,7 +48,7 @@ class StrangersTask(ClassificationTask):
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
-        dataset = thinned(checked_dataset(cell, context))
+        dataset = thinned(same_data(self.open(cell), cell, context))
         if cell.conditions["change"] == "none":
             return self.run_on(dataset, cell, seeds, context)
         found = []

@@ -16,7 +16,9 @@ from truegraph.errors import DataError, TruegraphError
 from truegraph.evaluation import ReliabilityCurve, paired_wilcoxon
 from truegraph.experiments import TrialRecord
 from truegraph.experiments.tasks.classification import unpacked
+from truegraph.learning import LearnedGraph
 from truegraph.report.page import Notes, Panel, Part, Picture
+from truegraph.report.parts.posterior import posterior_parts
 from truegraph.report.plots import (
     adjacency,
     correction_boxplots,
@@ -38,6 +40,7 @@ def node_parts(run: Run) -> Iterator[Part]:
     yield from _graphs(run)
     yield from _reliability(run)
     yield from _graph_facts(run)
+    yield from _certainty(run)
 
 
 def _corrections(run: Run) -> Iterator[Part]:
@@ -163,10 +166,7 @@ def _graphs(run: Run) -> Iterator[Part]:
 
 
 def _matrices(folder: Path, setting: str, label: str, trial: TrialRecord) -> list[Panel]:
-    file = folder / trial.details["graph_file"]
-    if not file.resolve().is_relative_to(folder.resolve()):
-        raise DataError(f"{file}: lies outside the run's folder. Run the experiment again.")
-    arrays = read_npz(file)
+    arrays = read_npz(_kept_file(folder, trial.details["graph_file"]))
     entry = REGISTRY.get(trial.dataset)
     graphs: dict[str, csr_array] = {}
     if "observed_indptr" in arrays:
@@ -182,6 +182,23 @@ def _matrices(folder: Path, setting: str, label: str, trial: TrialRecord) -> lis
         )
         for title, graph in graphs.items()
     ]
+
+
+def _kept_file(folder: Path, name: str) -> Path:
+    file = folder / name
+    if not file.resolve().is_relative_to(folder.resolve()):
+        raise DataError(f"{file}: lies outside the run's folder. Run the experiment again.")
+    return file
+
+
+def _certainty(run: Run) -> Iterator[Part]:
+    """Yield how certain the first learned graph is that was kept, and the edges of a node."""
+    for _, models in run.with_detail("learned_graph_file"):
+        for trials in models.values():
+            file = _kept_file(run.folder, trials[0].details["learned_graph_file"])
+            if file.is_file():
+                yield from posterior_parts(LearnedGraph.load(file).posterior(), [0])
+                return
 
 
 def _reliability(run: Run) -> Iterator[Part]:

@@ -1,0 +1,355 @@
+"""``truegraph compare``: which model is best, over several splits of a data set or of one's files.
+
+A comparison is an experiment of its own: it has the store, the tables and the page of
+``truegraph reproduce``, and the same command continues it where it was stopped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truegraph.cli import options as cli
+from truegraph.cli.options import INPUT, MODEL, OUTPUT, option
+from truegraph.cli.outputs import announce, check_target_folder, print_json, print_rows
+from truegraph.errors import InputError
+from truegraph.tasks.classify.names import GRAPH_LEARNERS
+from truegraph.tasks.classify.names import MODELS as CLASSIFIERS
+from truegraph.tasks.links.names import BAYESIAN as BAYESIAN_LINKS
+from truegraph.tasks.links.names import MODELS as LINK_PREDICTORS
+from truegraph.tasks.recommend.names import BAYESIAN as BAYESIAN_RECOMMENDERS
+from truegraph.tasks.recommend.names import CLOSED_FORM
+from truegraph.tasks.recommend.names import MODELS as RECOMMENDERS
+
+if TYPE_CHECKING:
+    from truegraph.experiments import Experiment
+    from truegraph.experiments.runner import RunSummary
+    from truegraph.report.runs import Run
+
+compare_commands = typer.Typer(
+    no_args_is_help=True,
+    help="Compare models over several splits, on a data set or on your own files.",
+)
+
+Dataset = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="DATASET",
+        help="Name of a data set (see: truegraph data list); leave it out to use files.",
+        show_default=False,
+        rich_help_panel=INPUT,
+    ),
+]
+Trials = Annotated[int, option(MODEL, "Splits to draw and train on.", min=1, show_default=True)]
+Seed = Annotated[
+    int,
+    option(MODEL, "Seed; trial t uses seed + t.", min=0, max=2**31 - 1, show_default=True),
+]
+Component = Annotated[
+    str, option(INPUT, "Nodes to use.", metavar="full|largest", show_default=True)
+]
+Out = Annotated[
+    Path | None,
+    option(
+        OUTPUT,
+        "Folder of trials, tables, pictures and report.html.",
+        metavar="FOLDER",
+        default="runs/compare-TASK-DATASET",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class _Running:
+    """How a comparison is run and shown."""
+
+    out: Path | None
+    cache: Path | None
+    jobs: int | None
+    retry_failed: bool
+    as_json: bool
+    quiet: bool
+
+
+@compare_commands.command(
+    epilog="Example: truegraph compare classify cora --per-class 5 --models gcn,bgcn,auto"
+)
+def classify(
+    dataset: Dataset = None,
+    edges: cli.Edges = None,
+    features: cli.Features = None,
+    labels: cli.Labels = None,
+    component: Component = "full",
+    models: Annotated[
+        str,
+        option(
+            MODEL,
+            f"Models, the first one to compare with: {', '.join(CLASSIFIERS)}.",
+            metavar="NAME,...",
+            show_default=True,
+        ),
+    ] = "gcn,bgcn,auto",
+    per_class: Annotated[
+        int, option(MODEL, "Training labels per class.", min=1, show_default=True)
+    ] = 5,
+    split: Annotated[
+        str,
+        option(
+            MODEL,
+            "random, or the published split (fixed).",
+            metavar="random|fixed",
+            show_default=True,
+        ),
+    ] = "random",
+    trials: Trials = 10,
+    degree: cli.Degree = None,
+    samples: cli.Samples = None,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Processes = None,
+    retry_failed: cli.RetryFailed = False,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Compare node classifiers on test nodes: accuracy and calibration."""
+    files = {"edges": edges, "features": features, "labels": labels}
+    name = _dataset(dataset, files, "labels", "cora")
+    if dataset is None and edges is None and features is None:
+        raise InputError("--labels alone says too little; add --edges, --features or both.")
+    names = cli.model_names(models, CLASSIFIERS)
+    chosen = cli.classifier_options(names, degree, samples)
+    # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
+    learning = chosen | {"embedding_seed": seed}
+    content = {
+        "task": "classification",
+        "labels": per_class,
+        "split": cli.choice("--split", split, ("random", "fixed")),
+        "component": cli.choice("--component", component, ("full", "largest")),
+        "models": [_entry(model, learning if model in GRAPH_LEARNERS else {}) for model in names],
+        "keep": ["graph"],
+    }
+    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
+    _compare("classify", name, files, content, (trials, seed), {"options": chosen}, running)
+
+
+@compare_commands.command(epilog="Example: truegraph compare links cora --models vgae,bvgae")
+def links(
+    dataset: Dataset = None,
+    edges: cli.Edges = None,
+    features: cli.Features = None,
+    component: Component = "largest",
+    models: Annotated[
+        str,
+        option(
+            MODEL,
+            f"Models: {', '.join(LINK_PREDICTORS)}. A b in front, as in bvgae, means the Bayesian "
+            "version.",
+            metavar="NAME,...",
+            show_default=True,
+        ),
+    ] = "vgae,bvgae",
+    trials: Trials = 10,
+    degree: cli.Degree = None,
+    target: cli.Target = None,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Processes = None,
+    retry_failed: cli.RetryFailed = False,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Compare link predictors on hidden links: ranking and calibration."""
+    files = {"edges": edges, "features": features}
+    name = _dataset(dataset, files, "edges", "cora")
+    names = cli.model_names(models, LINK_PREDICTORS)
+    chosen = cli.link_options(names, degree, target)
+    content = {
+        "task": "links",
+        "component": cli.choice("--component", component, ("full", "largest")),
+        "models": [_entry(model, chosen if model in BAYESIAN_LINKS else {}) for model in names],
+        "metrics": ["auc", "ap", "hits_50", "mrr", "expected_calibration_error"],
+    }
+    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
+    _compare("links", name, files, content, (trials, seed), {"options": chosen}, running)
+
+
+@compare_commands.command(epilog="Example: truegraph compare recommend ml100k --models ngcf,bngcf")
+def recommend(
+    dataset: Dataset = None,
+    interactions: cli.Interactions = None,
+    user: cli.User = None,
+    item: cli.Item = None,
+    rating: cli.Rating = None,
+    min_rating: cli.MinRating = None,
+    min_per_user: cli.MinPerUser = 1,
+    min_per_item: cli.MinPerItem = 1,
+    models: Annotated[
+        str,
+        option(
+            MODEL,
+            f"Models, the first one to compare with: {', '.join(RECOMMENDERS)}. A b in front, as "
+            "in bngcf, means the Bayesian version.",
+            metavar="NAME,...",
+            show_default=True,
+        ),
+    ] = "ngcf,bngcf",
+    trials: Trials = 1,
+    mask: Annotated[
+        str,
+        option(
+            MODEL,
+            "Interactions that are no candidates in the test.",
+            metavar="train|train+validation",
+            show_default=True,
+        ),
+    ] = "train",
+    fractions: cli.Fractions = None,
+    epochs: cli.Epochs = None,
+    seed: Seed = 0,
+    out: Out = None,
+    as_json: cli.Json = False,
+    cache: cli.Cache = None,
+    jobs: cli.Processes = None,
+    retry_failed: cli.RetryFailed = False,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Compare recommenders on held-out interactions: recall, NDCG and coverage."""
+    files: dict[str, Any] = {"interactions": interactions, "user": user, "item": item}
+    files |= {"rating": rating, "min_rating": min_rating}
+    files |= {"min_per_user": min_per_user if min_per_user > 1 else None}
+    files |= {"min_per_item": min_per_item if min_per_item > 1 else None}
+    name = _dataset(dataset, files, "interactions", "ml100k")
+    cli.check_ratings(rating, min_rating)
+    names = cli.model_names(models, RECOMMENDERS)
+    settings, bayesian = cli.recommender_options(names, epochs, fractions)
+    own = {model: bayesian if model in BAYESIAN_RECOMMENDERS else settings for model in names}
+    content = {
+        "task": "recommendation",
+        "mask": cli.choice("--mask", mask, ("train", "train+validation")),
+        "models": [_entry(model, {} if model in CLOSED_FORM else own[model]) for model in names],
+        "metrics": [*_AT_TWENTY, "recall@10", "ndcg_ngcf@10", "coverage@20"],
+        "keep": ["users"],
+    }
+    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
+    _compare("recommend", name, files, content, (trials, seed), {"settings": settings}, running)
+
+
+_AT_TWENTY = ("recall@20", "ndcg_ngcf@20", "ndcg@20")
+
+
+def _entry(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"name": model, **settings}
+
+
+def _dataset(dataset: str | None, files: Mapping[str, Any], needed: str, example: str) -> str:
+    """Return the name of the data set, or that of the file which stands for one's own."""
+    given = [f"--{key.replace('_', '-')}" for key, value in files.items() if value is not None]
+    if dataset is not None and given:
+        raise InputError(
+            f"DATASET {dataset!r} and {' and '.join(given)} are given; use one or the other."
+        )
+    if dataset is not None:
+        return dataset.lower()
+    if files[needed] is None:
+        raise InputError(
+            f"there is nothing to compare on; name a data set, such as {example}, or give your own "
+            f"files with --{needed}."
+        )
+    return Path(files[needed]).name
+
+
+def _compare(
+    verb: str,
+    name: str,
+    files: Mapping[str, Any],
+    content: Mapping[str, Any],
+    sweep: tuple[int, int],
+    chosen: Mapping[str, Any],
+    running: _Running,
+) -> None:
+    """Run the experiment of a comparison, then write and show what its trials came to."""
+    models = [entry["name"] for entry in content["models"]]
+    folder = running.out or Path("runs") / f"compare-{verb}-{name}"
+    check_target_folder("--out", folder)
+    if not running.quiet:
+        announce(f"Comparing {', '.join(models)} on {name}; trials go to {folder}.")
+    from truegraph.cli.running import run_stored
+    from truegraph.experiments import Experiment
+
+    own = {key: _plain(value) for key, value in files.items() if value is not None}
+    trials, seed = sweep
+    about = {
+        "name": f"compare-{verb}-{name}",
+        "title": f"{_TITLES[verb]} on {name}: {', '.join(models)}",
+        "datasets": [name],
+        "trials": trials,
+        "seed": seed,
+    }
+    if own:
+        about["files"] = {name: own}
+    experiment = Experiment.from_dict({**about, **content})
+    summary = run_stored(
+        experiment,
+        folder,
+        running.quiet,
+        jobs=running.jobs,
+        cache=running.cache,
+        retry_failed=running.retry_failed,
+    )
+    _show(experiment, folder, summary, chosen, running)
+    if summary.failed:
+        raise typer.Exit(1)
+
+
+_TITLES = {
+    "classify": "Node classification",
+    "links": "Link prediction",
+    "recommend": "Recommendation",
+}
+
+
+def _plain(value: Any) -> Any:
+    return str(value.absolute()) if isinstance(value, Path) else value
+
+
+def _show(
+    experiment: Experiment,
+    folder: Path,
+    summary: RunSummary,
+    chosen: Mapping[str, Any],
+    running: _Running,
+) -> None:
+    from truegraph.report.compared import write_comparison
+    from truegraph.report.runs import Run
+
+    run = Run.read(folder).only(experiment.seeds)
+    document = write_comparison(run, chosen)
+    if running.as_json:
+        print_json(document)
+    elif not running.quiet:
+        _print_summary(run, document, summary)
+
+
+def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -> None:
+    from truegraph.cli.running import print_table, print_trials
+    from truegraph.report.document import headline
+    from truegraph.report.summary import metrics_table
+
+    typer.echo(f"\n{headline(document)}\n")
+    if run.cells:
+        table = metrics_table(run.cells, run.experiment)
+        print_table([row[1:] for row in table.rows])  # there is one data set
+    print_trials(run.folder, summary, run.records)
+    rows = [("seconds", _seconds(document["seconds"]))]
+    rows += [("note", note) for note in document["notes"]]
+    print_rows([*rows, ("page", str(run.folder / "report.html"))])
+
+
+def _seconds(seconds: Mapping[str, float]) -> str:
+    return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
