@@ -36,4 +36,4 @@ def test_a_restored_run_can_be_continued(tmp_path: Path) -> None:
     command += ["posterior", *part, "--out", str(tmp_path / "posterior")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "1 of 1 trials done" in done.stdout
+    assert "1 of 1 trial done" in done.stdout

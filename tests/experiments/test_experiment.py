@@ -135,7 +135,7 @@ def test_a_part_of_an_experiment(mine: Experiment) -> None:
             mine.select(**wrong)
     with pytest.raises(InputError, match=r"runs none of the models DFNET-ATT on pubmed"):
         find_experiment("table1").select(models=["dfnet-att"], datasets=["pubmed"])
-    with pytest.raises(InputError, match="has no such condition"):
+    with pytest.raises(InputError, match="has no condition 'degree'; remove it"):
         mine.select(degree=[3])
 
 

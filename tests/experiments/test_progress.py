@@ -27,11 +27,11 @@ def tally(mine: Experiment) -> Tally:
 
 def test_counts_and_means(tally: Tally, record: Record) -> None:
     cell = next(iter(tally.cells.values()))
-    assert tally.headline() == "0/12 trials done, 0 running"
+    assert tally.headline() == "0/12 trials done (0%), 0 running"
     tally.add([record(seed=seed, metrics={"accuracy": 0.5 + 0.1 * seed}) for seed in range(2)])
     cell.running = 1
     tally.add([record(seed=2, status="failed", error="no")])
-    assert tally.headline() == "2/12 trials done, 1 running, 1 failed, 14 s left"
+    assert tally.headline() == "2/12 trials done (25%), 1 running, 1 failed, 14 s left"
     assert tally.value(cell) == "55.0 ± 5.0"
 
 
@@ -67,7 +67,7 @@ def test_lines_where_there_is_no_terminal(
         run_experiment(experiment, tmp_path, jobs=1, watcher=watcher)
     lines = capsys.readouterr().err.splitlines()
     draws = [np.random.default_rng([seed, 1]).random() for seed in range(3)]
-    assert lines[0] == "0/4 trials done, 0 running"
+    assert lines[0] == "0/4 trials done (0%), 0 running"
     means = f"score {np.mean(draws[:2]):.3f} ± {np.std(draws[:2]):.3f}"
     assert lines[1].startswith(f"sleeper on nights: 2/4  {means}  [2/4 trials done")
     assert "3/4" in lines[2]
@@ -82,7 +82,7 @@ def test_a_table_on_a_terminal(tmp_path: Path, pretend: Callable[..., Experiment
         run_experiment(pretend(4, changes={"level": [1, 2]}), tmp_path, jobs=1, watcher=watcher)
     shown = stream.getvalue()
     mean = np.mean([np.random.default_rng([seed, 2]).random() for seed in range(4)])
-    assert "8/8 trials done, 0 running" in shown
+    assert "8/8 trials done (100%), 0 running" in shown
     last = [line for line in shown.splitlines() if "sleeper on nights, level 2" in line][-1]
     assert "4/4" in last
     assert f"{mean:.3f}" in last

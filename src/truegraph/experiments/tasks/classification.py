@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.data import NodeDataset, NodeSplit, fixed_split, random_split
+from truegraph.data.nodes.registry import REGISTRY
 from truegraph.data.storage import csr_to_arrays
 from truegraph.errors import InputError
 from truegraph.evaluation import METRICS, reliability_curve, score_trial
@@ -69,7 +70,8 @@ class ClassificationTask:
 
     def batch_size(self, cell: Cell) -> int:
         """Return how many trials are trained together."""
-        is_large = self.open(cell).n_nodes > _LARGE
+        nodes = self.open(cell).n_nodes if cell.files else REGISTRY[cell.dataset].nodes
+        is_large = nodes > _LARGE
         learns = cell.model in (*GRAPH_LEARNERS, "bgcn-parametric")
         return _LARGE_BATCH if is_large and learns else _BATCH
 
