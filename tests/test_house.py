@@ -25,7 +25,7 @@ EVERYWHERE = {
     "suggestions",
     "extras",
 }
-EVERYWHERE |= {"gate", "threads"}
+EVERYWHERE |= {"cache_folder", "forking", "gate", "threads"}
 # Adapters at the top of the package, and the rooms each may use.
 ADAPTERS = {
     "anndata": {"learning"},

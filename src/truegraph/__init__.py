@@ -8,9 +8,12 @@ from typing import Any
 
 import lazy_loader
 
+from truegraph.cache_folder import choose_cache_folder
 from truegraph.extras import with_remedy
 
 __version__ = "0.1.0"
+
+choose_cache_folder()
 
 _load, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]

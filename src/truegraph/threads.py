@@ -11,8 +11,10 @@ import numba
 
 from truegraph.compile_cache import share_cache
 from truegraph.errors import InputError
+from truegraph.forking import check_child, survive_forks
 
 share_cache()
+survive_forks()
 
 
 @contextmanager
@@ -21,6 +23,7 @@ def thread_limit(n_jobs: int | None) -> Iterator[None]:
 
     None keeps the present number, -1 means all cores.
     """
+    check_child()
     before = numba.get_num_threads()
     most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
     wanted = before if n_jobs is None else _count(n_jobs, most)
