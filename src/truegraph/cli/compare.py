@@ -44,10 +44,10 @@ Dataset = Annotated[
         rich_help_panel=INPUT,
     ),
 ]
-Trials = Annotated[int, option(MODEL, "Splits to draw and train on.", min=1, show_default=True)]
+Trials = Annotated[int, option(MODEL, "Splits to draw and train on.", least=1, show_default=True)]
 Seed = Annotated[
     int,
-    option(MODEL, "Seed; trial t uses seed + t.", min=0, max=2**31 - 1, show_default=True),
+    option(MODEL, "Seed; trial t uses seed + t.", least=0, most=2**31 - 1, show_default=True),
 ]
 Component = Annotated[
     str, option(INPUT, "Nodes to use.", metavar="full|largest", show_default=True)
@@ -94,7 +94,7 @@ def classify(
         ),
     ] = "gcn,bgcn,auto",
     per_class: Annotated[
-        int, option(MODEL, "Training labels per class.", min=1, show_default=True)
+        int, option(MODEL, "Training labels per class.", least=1, show_default=True)
     ] = 5,
     split: Annotated[
         str,

@@ -52,9 +52,10 @@ def learn(
         str,
         option(
             INPUT,
-            "Distance between rows. With precomputed, INPUT holds a symmetric matrix of "
-            "distances; the stored entries of a sparse one are the candidate pairs.",
-            metavar="sqeuclidean|cosine|precomputed",
+            "Distance between rows: sqeuclidean, cosine, or precomputed, where INPUT holds a "
+            "symmetric matrix of distances; the stored entries of a sparse one are the candidate "
+            "pairs.",
+            metavar="METRIC",
             show_default=True,
         ),
     ] = "sqeuclidean",
@@ -66,7 +67,7 @@ def learn(
         float | None, option(MODEL, "Sparsity parameter, instead of --degree.")
     ] = None,
     min_degree: Annotated[
-        int, option(MODEL, "Smallest number of edges of a node.", min=1, show_default=True)
+        int, option(MODEL, "Smallest number of edges of a node.", least=1, show_default=True)
     ] = 1,
     connected: Annotated[
         bool, option(MODEL, "Join the components by their best pairs.", "--connected")
@@ -82,7 +83,7 @@ def learn(
     ] = False,
     samples: Annotated[
         int | None,
-        option(MODEL, "Draw this many graphs, instead of the quick mean field.", min=1),
+        option(MODEL, "Draw this many graphs, instead of the quick mean field.", least=1),
     ] = None,
     concentration: Annotated[
         float | None,
@@ -122,7 +123,7 @@ def learn(
     ] = False,
     local_scaling: Annotated[
         int | None,
-        option(SEARCH, "Distances relative to that of the neighbour of this number.", min=1),
+        option(SEARCH, "Distances relative to that of the neighbour of this number.", least=1),
     ] = None,
     solver: Annotated[
         str,
@@ -145,9 +146,8 @@ def learn(
         option(
             SEARCH,
             "Seed of approximate search and of draws.",
-            metavar="N",
-            min=0,
-            max=2**32 - 1,
+            least=0,
+            most=2**32 - 1,
             show_default=True,
         ),
     ] = 0,

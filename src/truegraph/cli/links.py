@@ -49,7 +49,7 @@ def links(
         ),
     ] = None,
     seed: cli.Seed = 0,
-    top: Annotated[int, option(OUTPUT, "Links to suggest.", min=1, show_default=True)] = 100,
+    top: Annotated[int, option(OUTPUT, "Links to suggest.", least=1, show_default=True)] = 100,
     out: Annotated[
         Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     ] = None,

@@ -19,10 +19,46 @@ from truegraph.tasks.recommend.names import TRAINED
 INPUT, MODEL, OUTPUT, RUNNING = "Input", "Model", "Output", "Running"
 
 
-def option(panel: str, text: str, *names: str, default: str | None = None, **more: Any) -> Any:
-    """Return an option in a panel of the help; `default` says what None stands for."""
+def option(
+    panel: str,
+    text: str,
+    *names: str,
+    default: str | None = None,
+    least: int | None = None,
+    most: int | None = None,
+    **more: Any,
+) -> Any:
+    """Return an option in a panel of the help.
+
+    Parameters
+    ----------
+    panel, text : str
+    *names : str
+        Such as "--json"; by default made of the parameter's name.
+    default : str, optional
+        What None stands for.
+    least, most : int, optional
+        The smallest and the largest number allowed.
+    **more
+        Passed on to `typer.Option`.
+    """
     shown: Any = False if default is None else default
-    return typer.Option(*names, help=text, rich_help_panel=panel, **{"show_default": shown} | more)
+    own: dict[str, Any] = {"show_default": shown}
+    if least is not None:
+        own |= {"metavar": "N", "callback": _bounds(least, most)}
+    return typer.Option(*names, help=text, rich_help_panel=panel, **own | more)
+
+
+def _bounds(least: int, most: int | None) -> Any:
+    """Return a check of a number; click's own would fill the help with its range."""
+
+    def check(parameter: typer.CallbackParam, value: int | None) -> int | None:
+        if value is not None and (value < least or (most is not None and value > most)):
+            limit = f"{least} or more" if most is None else f"from {least} to {most}"
+            raise InputError(f"{parameter.opts[0]} {value} must be {limit}.")
+        return value
+
+    return check
 
 
 Edges = Annotated[
@@ -43,15 +79,15 @@ User = Annotated[str | None, option(INPUT, "Column with the user's id.", metavar
 Item = Annotated[str | None, option(INPUT, "Column with the item's id.", metavar="COLUMN")]
 Rating = Annotated[str | None, option(INPUT, "Column with the rating.", metavar="COLUMN")]
 MinRating = Annotated[float | None, option(INPUT, "Lowest rating that counts as an interaction.")]
-MinPerUser = Annotated[int, option(INPUT, "Drop users with fewer interactions.", min=1)]
-MinPerItem = Annotated[int, option(INPUT, "Then drop items with fewer interactions.", min=1)]
+MinPerUser = Annotated[int, option(INPUT, "Drop users with fewer interactions.", least=1)]
+MinPerItem = Annotated[int, option(INPUT, "Then drop items with fewer interactions.", least=1)]
 Degree = Annotated[
     float | None,
     option(MODEL, "Edges per node of the learned graph.", default="chosen from the data"),
 ]
 Samples = Annotated[
     int | None,
-    option(MODEL, "Weight samples.", default="bgcn 60; refined and fast 20", min=1),
+    option(MODEL, "Weight samples.", default="bgcn 60; refined and fast 20", least=1),
 ]
 Target = Annotated[
     str | None,
@@ -73,9 +109,9 @@ Fractions = Annotated[
     ),
 ]
 Epochs = Annotated[
-    int | None, option(MODEL, "Most epochs of each training.", default="1000", min=1)
+    int | None, option(MODEL, "Most epochs of each training.", default="1000", least=1)
 ]
-Seed = Annotated[int, option(MODEL, "Seed.", min=0, max=2**31 - 1, show_default=True)]
+Seed = Annotated[int, option(MODEL, "Seed.", least=0, most=2**31 - 1, show_default=True)]
 Cache = Annotated[
     Path | None,
     option(RUNNING, "Folder of embeddings to reuse.", metavar="FOLDER", default="user's cache"),
@@ -86,7 +122,7 @@ Threads = Annotated[
 ]
 Processes = Annotated[
     int | None,
-    option(RUNNING, "Processes; never changes a result.", default="one per core", min=1),
+    option(RUNNING, "Processes; never changes a result.", default="one per core", least=1),
 ]
 RetryFailed = Annotated[
     bool, option(RUNNING, "Run trials again that failed before.", "--retry-failed")

@@ -43,7 +43,7 @@ def recommend(
     epochs: cli.Epochs = None,
     seed: cli.Seed = 0,
     k: Annotated[
-        int, option(OUTPUT, "Recommendations per user.", "-k", min=1, show_default=True)
+        int, option(OUTPUT, "Recommendations per user.", "-k", least=1, show_default=True)
     ] = 10,
     out: Annotated[
         Path | None, option(OUTPUT, "Recommendations, a .csv file (required).", metavar="FILE")

@@ -41,7 +41,7 @@ def reproduce(
         str | None, option(MODEL, "Only these models, by name or label.", metavar="NAME,...")
     ] = None,
     trials: Annotated[
-        int | None, option(MODEL, "Trials per cell.", default="the experiment's", min=1)
+        int | None, option(MODEL, "Trials per cell.", default="the experiment's", least=1)
     ] = None,
     out: Annotated[
         Path | None,

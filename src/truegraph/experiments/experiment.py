@@ -371,4 +371,4 @@ def _check_cells(experiment: Experiment) -> None:
     check_known(experiment.files, experiment.datasets, "name of files")
     keys = [cell.key for cell in experiment.cells()]
     if len(set(keys)) < len(keys):
-        raise InputError("two models have the same name and settings. Leave one of them out.")
+        raise InputError("two models have the same name and settings. Remove one of them.")

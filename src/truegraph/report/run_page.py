@@ -13,6 +13,7 @@ from truegraph.report.parts.provenance import failures, provenance_parts
 from truegraph.report.parts.recommendation import recommendation_parts
 from truegraph.report.runs import Run
 from truegraph.report.summary import result_tables
+from truegraph.report.wording import counted
 
 
 def run_page(runs: Sequence[Run]) -> Page:
@@ -49,8 +50,7 @@ def _summary(run: Run) -> str:
     if not run.records:
         return "No trial is done yet."
     datasets = ", ".join(dict.fromkeys(record.dataset for record in run.records))
-    labels = len({record.label for record in run.records})
-    models = f"{labels} model{'s' if labels > 1 else ''}"
-    trials = f"{len(run.done):,} trial{'s' if len(run.done) != 1 else ''}"
+    models = counted(len({record.label for record in run.records}), "model")
+    trials = counted(len(run.done), "trial")
     failed = f", {len(run.failed):,} failed" if run.failed else ""
     return f"{trials} of {models} on {datasets}{failed}."

@@ -84,7 +84,7 @@ def changed(dataset: NodeDataset, cell: Cell, seed: int) -> NodeDataset:
     if change == "none":
         return dataset
     if dataset.graph is None or dataset.features is None:
-        raise InputError(f"data set {dataset.name!r} lacks what change={change!r} needs; leave it.")
+        raise InputError(f"data set {dataset.name!r} lacks what change={change!r} needs.")
     if change == "shuffled-features":
         order = np.random.default_rng(seed).permutation(dataset.n_nodes)
         return replace(dataset, features=dataset.features[order])
