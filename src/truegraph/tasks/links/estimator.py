@@ -52,7 +52,7 @@ class LinkPredictor(LinkEstimator):
         "common-neighbours", "adamic-adar", "resource-allocation", "personalised-pagerank" or
         "katz" (the last two count walks of at most four steps).
     options : mapping or the model's own settings, optional
-        Of "refined", for example ``{"scale": "none"}``, see `RefinedSettings`; of an auto-encoder,
+        Of "refined", for example ``{"scale": "off"}``, see `RefinedSettings`; of an auto-encoder,
         for example ``{"epochs": 100}``, by default those of the model's authors.
     mask_hidden : bool, optional
         Whether held-out pairs, and those given to `fit` as `pairs`, are left out of the loss;

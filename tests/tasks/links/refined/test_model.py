@@ -30,7 +30,7 @@ def split(planted: Any) -> LinkSplit:
     return split_links(planted.graph, validation=0.1, test=0.2, random_state=0)
 
 
-@pytest.mark.parametrize("scale", ["slack", "neighbours", "none"])
+@pytest.mark.parametrize("scale", ["slack", "neighbours", "off"])
 @pytest.mark.parametrize("has_features", [True, False])
 def test_hidden_links_are_told_from_other_pairs(scale, has_features, planted, split):
     features = planted.features if has_features else None
@@ -150,7 +150,7 @@ def test_wrong_options_are_named(options, message, planted):
 def test_scale_of_large_graphs_is_chosen_and_told(planted, split):
     assert RefinedSettings().scale_for(100_000, True) == "slack"
     assert RefinedSettings().scale_for(100_001, True) == "neighbours"
-    assert RefinedSettings().scale_for(100, False) == "none"
+    assert RefinedSettings().scale_for(100, False) == "off"
     features = prepared_features(None, 8, 0)
     model = fit_refined(split.train, split.train, features, RefinedSettings(rank=8), 0)
     assert model.describe() == (

@@ -15,7 +15,7 @@ from truegraph import LinkPredictor
     [
         {},
         {"options": {"scale": "neighbours"}},
-        {"options": {"scale": "none", "rank": 8}},
+        {"options": {"scale": "off", "rank": 8}},
         {"model": "katz"},
     ],
 )

@@ -52,7 +52,7 @@ def test_a_smaller_missing_part_lowers_probabilities_alone(teams):
 
 def test_trials_never_see_the_links_they_hide(teams):
     features = prepared_features(None, 16, 0)
-    settings = RefinedSettings(rank=16, scale="none")
+    settings = RefinedSettings(rank=16, scale="off")
     model = fit_refined(teams, teams, features, settings, 0)
     trials = list(hiding_trials(model))
     assert len(trials) == 5

@@ -77,7 +77,7 @@ def pair_columns(
         Unit rows; None: vectors come from the graph alone.
     reduced : ndarray of float32, shape (N, d), or None
         The features in few dimensions.
-    scale : {"slack", "neighbours", "none"}
+    scale : {"slack", "neighbours", "off"}
     rank : int
         Dimensions of the vectors that come from the graph.
     seed : int
@@ -86,7 +86,7 @@ def pair_columns(
     with threadpool_limits(1):  # sums of several threads would come in another order
         first = graph_vectors(smoother, rank, seed) if reduced is None else reduced
         vectors = node_vectors(features, first, smoother)
-        points = None if scale == "none" else _points(vectors)
+        points = None if scale == "off" else _points(vectors)
     if points is None:
         return PairColumns(graph, vectors, None, first)
     found = learned_scale(points) if scale == "slack" else neighbour_scale(points)

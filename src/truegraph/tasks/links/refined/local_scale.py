@@ -21,7 +21,7 @@ from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.progress import Progress
 
-SCALES = ("slack", "neighbours", "none")
+SCALES = ("slack", "neighbours", "off")
 DEGREE = 10
 _EXACT_NODES = 20_000  # as of the graph learner
 

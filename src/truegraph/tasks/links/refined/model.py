@@ -27,7 +27,7 @@ SLACK_NODES = 100_000  # up to here scale="auto" learns a graph
 _SCALES = {
     "slack": "with the slack of a learned graph",
     "neighbours": "with the distance of nearest neighbours",
-    "none": "without a local scale",
+    "off": "without a local scale",
 }
 _NON_LINKS = 2  # per link
 _MOST_LINKS = 100_000  # that are scored; there are only a few weights to be found
@@ -43,10 +43,10 @@ class RefinedSettings:
     ----------
     rank : int
         Dimensions of the reduced features, or of the vectors taken from a graph without features.
-    scale : {"auto", "slack", "neighbours", "none"}
+    scale : {"auto", "slack", "neighbours", "off"}
         The local scale of distances: the slack of a graph learned for every fold, the mean
         distance to nearest neighbours, or none. "auto": with features "slack" up to 100,000 nodes,
-        then "neighbours"; without features "none", which is as good and quicker.
+        then "neighbours"; without features "off", which is as good and quicker.
     folds : int
     hidden : float
         Share of the links that is hidden to find out which suggestions are right.
@@ -74,7 +74,7 @@ class RefinedSettings:
         if self.scale != "auto":
             return self.scale
         if not has_features:
-            return "none"
+            return "off"
         return "slack" if n_nodes <= SLACK_NODES else "neighbours"
 
 
