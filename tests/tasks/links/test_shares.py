@@ -49,3 +49,21 @@ def test_chances_grow_in_proportion_to_what_is_missing():
 def test_impossible_parts_are_refused(missing):
     with pytest.raises(InputError, match="missing="):
         check_missing(missing)
+
+
+def test_nearly_equal_scores_are_counted_together():
+    rng = np.random.default_rng(0)
+    scores = np.repeat([0.1, 0.3], 500) + 1e-15 * rng.integers(3, size=1000)
+    is_right = rng.random(1000) < np.repeat([0.02, 0.2], 500)
+    shares = count_shares(scores, is_right, hidden=0.1)
+    found = np.interp(scores, shares.scores, shares.shares)
+    assert found[500:].max() < 0.35
+    assert found[:500].max() < 0.1
+
+
+def test_a_weight_stands_for_suggestions():
+    scores, is_right = np.repeat(np.arange(4.0), 100), np.arange(400) % 100 < 20
+    plain = count_shares(np.tile(scores, 3), np.tile(is_right, 3), hidden=0.1)
+    weighed = count_shares(scores, is_right, hidden=0.1, weight=np.full(400, 3.0))
+    np.testing.assert_allclose(plain.shares, weighed.shares)
+    np.testing.assert_allclose(plain.errors, weighed.errors)

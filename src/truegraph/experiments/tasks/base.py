@@ -29,6 +29,7 @@ TASKS = {
     "classification": "truegraph.experiments.tasks.classification:ClassificationTask",
     "datasets": "truegraph.experiments.tasks.dataset_statistics:StatisticsTask",
     "graph-quality": "truegraph.experiments.tasks.graph_quality:GraphQualityTask",
+    "link-ranking": "truegraph.experiments.tasks.link_ranking:LinkRankingTask",
     "links": "truegraph.experiments.tasks.links:LinksTask",
     "noise": "truegraph.experiments.tasks.noisy_graphs:NoiseTask",
     "strangers": "truegraph.experiments.tasks.strange_graphs:StrangersTask",

@@ -23,7 +23,7 @@ from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_preci
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
 from truegraph.experiments.tasks.classification import graph_facts
 from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
-from truegraph.tasks.links.names import AUTO_ENCODERS, LEARNED_GRAPH, MODELS, REFINED, RIVALS
+from truegraph.tasks.links.names import BAYESIAN, LEARNED_GRAPH, MODELS, REFINED, RIVALS
 from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class LinksTask:
     def check(self, cell: Cell) -> None:
         """Raise an error for settings that the model does not have and splits that cannot be."""
         try:
-            _check_settings(cell)
+            check_settings(cell)
         except (TypeError, InputError) as error:
             raise InputError(f"model {cell.label!r} of the experiment: {error}") from error
         split_of(self.open(cell), cell, 0)
@@ -116,7 +116,7 @@ def _trial(dataset: NodeDataset, cell: Cell, seed: int, context: Context) -> Tri
         learned = _learned_graph(cell, problem, seed, context)
         facts = {"learned_graph": graph_facts(dataset, learned)}
         return _scored(seed, split, lambda pairs: learned_weights(learned, pairs), facts)
-    predictor = _predictor(cell, seed, context)
+    predictor = predictor_of(cell, seed, context)
     predictor.fit(graph, dataset.features, validation=given["validation"], pairs=given["asked"])
     context.notes.extend(predictor.notes_)
     details: dict[str, Any] = {}
@@ -167,18 +167,19 @@ def _kind(model: str) -> tuple[type[LinkEstimator], str]:
     """Return the class of predictor, and the auto-encoder in it."""
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 
-    if model == REFINED or model in AUTO_ENCODERS:
+    if model not in BAYESIAN:
         return LinkPredictor, model
     return BayesianLinkPredictor, model[1:]
 
 
-def _predictor(cell: Cell, seed: int, context: Context) -> LinkEstimator:
+def predictor_of(cell: Cell, seed: int, context: Context) -> LinkEstimator:
+    """Return the predictor of a cell, not yet fitted."""
     kind, name = _kind(cell.model)
     own, options = _parts(cell, kind)
     return kind(
         name,
         **own,
-        options=options,
+        options=options or None,
         random_state=seed,
         device=context.device,
         cache=context.cache,
@@ -206,7 +207,8 @@ def _learned_graph(cell: Cell, problem: LinkProblem, seed: int, context: Context
     return learned_graph(embedding, BayesianChoices(**choices), problem)
 
 
-def _check_settings(cell: Cell) -> None:
+def check_settings(cell: Cell) -> None:
+    """Raise an InputError for settings that the model of a cell does not have."""
     from truegraph.tasks.classify.methods import options_from
     from truegraph.tasks.links.algorithm2 import BayesianChoices
     from truegraph.tasks.links.refined.model import RefinedSettings

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
 from truegraph.data.graphs.link_splits import Pairs
-from truegraph.learning.search.heaps import offer
+from truegraph.learning.search.heaps import offer, sort_list
 
 HUB = 1000  # links of a node that walks do not go on from
 _MOST_PAIRS = 10_000_000  # kept in all, unless that leaves a node fewer than
@@ -97,12 +97,21 @@ def walked_pairs(graph: csr_array, steps: int, per_node: int) -> Pairs:
     steps : {2, 3}
     per_node : int
     """
+    ids = best_partners(graph, steps, per_node)
+    rows, places = np.nonzero(ids < len(ids))
+    return np.sort(np.column_stack([rows, ids[rows, places]]).astype(np.int64), axis=1)
+
+
+def best_partners(graph: csr_array, steps: int, per_node: int) -> NDArray[np.int32]:
+    """Return every node's best partners without a link, best first; N stands for none.
+
+    Parameters are those of `walked_pairs`; the result has shape (N, per_node).
+    """
     nodes = graph.shape[0]
     worst = np.full((nodes, per_node), np.inf, dtype=np.float32)
     ids = np.full((nodes, per_node), nodes, dtype=np.int32)
     _best_walked(graph.indptr, graph.indices, steps, HUB, worst, ids)
-    rows, places = np.nonzero(ids < nodes)
-    return np.sort(np.column_stack([rows, ids[rows, places]]).astype(np.int64), axis=1)
+    return ids
 
 
 @njit(cache=True, nogil=True)
@@ -145,6 +154,7 @@ def _keep_best(
         is_better = value < worst[0] or (value == worst[0] and end < ids[0])
         if value < 0.0 and is_better:
             offer(worst, ids, float(value), end)
+    sort_list(worst, ids)
 
 
 @njit(parallel=True, cache=True, nogil=True)

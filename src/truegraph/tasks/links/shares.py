@@ -18,12 +18,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.isotonic import IsotonicRegression
+from sklearn.isotonic import isotonic_regression
 
 from truegraph.errors import InputError
 
 _MOST = 0.99  # no count is certain
 _MOST_ERROR = 0.5
+_BIN = 50.0  # suggestions, at least, that a share is counted among
 
 Shares = NDArray[np.float64]
 
@@ -98,10 +99,11 @@ def count_shares(
     hidden: float,
     weight: NDArray[np.float64] | None = None,
 ) -> ScoreShares:
-    """Fit the map: isotonic regression, each of its steps moved off 0 and 1.
+    """Fit the map: shares in bins of scores, made to rise by isotonic regression.
 
-    A step of n suggestions with h right ones gets the share (h + 1/2) / (n + 1), so that the map
-    never says 0 or 1; it reaches from the lowest to the highest of its scores.
+    A bin holds 50 suggestions or more, so that no share rests on a lucky few. A step of n
+    suggestions with h right ones gets the share (h + 1/2) / (n + 1), so that the map never says 0
+    or 1; it reaches from the lowest to the highest of its scores.
 
     Parameters
     ----------
@@ -113,17 +115,36 @@ def count_shares(
     weight : ndarray of float64, shape (n,), optional
         How many suggestions each one stands for; default 1.
     """
-    values = np.asarray(scores, dtype=np.float64)
-    each = np.ones(len(values)) if weight is None else weight
-    rising = IsotonicRegression().fit(values, is_right.astype(np.float64), sample_weight=each)
-    steps = rising.predict(values)
-    _, step = np.unique(steps, return_inverse=True)
-    count = np.bincount(step, weights=each)
-    right = np.bincount(step, weights=each * is_right)
-    share = np.maximum.accumulate((right + 0.5) / (count + 1.0))
-    error = np.sqrt(share * (1.0 - share) / (count + 1.0))
-    lowest, highest = np.full(len(count), np.inf), np.full(len(count), -np.inf)
-    np.minimum.at(lowest, step, values)
-    np.maximum.at(highest, step, values)
-    places = np.column_stack([lowest, highest]).ravel()
+    each = np.ones(len(scores)) if weight is None else weight
+    values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    count = np.bincount(place, weights=each)
+    right = np.bincount(place, weights=each * is_right)
+    above = np.cumsum(count[::-1])[::-1] - count
+    bins = _joined((above // _BIN)[::-1])[::-1]
+    bins = bins.max() - bins
+    share = np.bincount(bins, weights=right) / np.bincount(bins, weights=count)
+    rising = isotonic_regression(share, sample_weight=np.bincount(bins, weights=count))
+    step = _joined(rising)[bins]
+    return _steps(values, count, right, step, hidden)
+
+
+def _joined(sorted_values: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Number equal neighbours alike: 0, 0, 1, 2, 2, ..."""
+    return np.concatenate([[0], np.cumsum(np.diff(sorted_values) != 0.0)])
+
+
+def _steps(
+    values: NDArray[np.float64],
+    count: NDArray[np.float64],
+    right: NDArray[np.float64],
+    step: NDArray[np.int64],
+    hidden: float,
+) -> ScoreShares:
+    """Return the map of ascending values (v,) that are divided into steps."""
+    total, hits = np.bincount(step, weights=count), np.bincount(step, weights=right)
+    share = np.maximum.accumulate((hits + 0.5) / (total + 1.0))
+    error = np.sqrt(share * (1.0 - share) / (total + 1.0))
+    first = np.searchsorted(step, np.arange(len(total)))
+    last = np.append(first[1:], len(values)) - 1
+    places = np.column_stack([values[first], values[last]]).ravel()
     return ScoreShares(places, np.repeat(share, 2), np.repeat(error, 2), hidden)
