@@ -1,7 +1,8 @@
 """Link prediction: VGAE against torch-geometric's, cost of every model, memory, growth with N.
 
     python benchmarks/links.py [--repeats 3] [--threads 2] [--json]
-                               [--parts vgae,models,pubmed,growth] [--models vgae,bvgae]
+                               [--parts vgae,models,pubmed,growth,suggestions]
+                               [--models refined,vgae,bvgae] [--nodes 10000,100000,1000000]
 
 Every run is a process of its own: data and imports first, a small training that compiles
 everything, then the training that is timed. Memory is the largest resident set of the process, and
@@ -28,6 +29,7 @@ from scipy import sparse
 
 from truegraph import BayesianLinkPredictor, LinkPredictor, load_dataset
 from truegraph.data.graphs.link_splits import LinkSplit, split_links
+from truegraph.data.graphs.made_graphs import planted_groups
 from truegraph.errors import DataError
 from truegraph.evaluation.link_metrics import link_auc
 from truegraph.nn.autoencoders.base import LinkData, train_autoencoder
@@ -35,8 +37,11 @@ from truegraph.nn.autoencoders.vgae import VGAE, VGAESettings
 
 EPOCHS = 200
 MODELS = ("gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm")
+REFINED = {"refined": "auto", "refined without a graph": "off", "refined with k-NN": "neighbours"}
 SIZES = (2500, 5000, 10_000, 20_000)
-PARTS = ("vgae", "models", "pubmed", "growth")
+RANK = 32  # of the vectors of large graphs
+SUGGESTED = 100_000
+PARTS = ("vgae", "models", "pubmed", "growth", "suggestions")
 
 
 # --- three ways to train a VGAE -----------------------------------------------------------------
@@ -142,11 +147,15 @@ def run_model(name: str, data: str) -> dict[str, float]:
     """Train one model, or with a "b" in front its Bayesian version, all trainings counted."""
     dataset = load_dataset(data, component="largest")
     split = split_links(dataset.graph, random_state=0)
-    kind = LinkPredictor if name in MODELS else BayesianLinkPredictor
-    base = name if name in MODELS else name[1:]
     features, small = small_split()
-    kind(base, options={"epochs": 3}, random_state=0).fit(small.train, features)
-    predictor = kind(base, random_state=0)
+    if name in REFINED:
+        predictor: Any = LinkPredictor(options={"scale": REFINED[name]}, random_state=0)
+        predictor.fit(small.train, features)
+    else:
+        kind = LinkPredictor if name in MODELS else BayesianLinkPredictor
+        base = name if name in MODELS else name[1:]
+        kind(base, options={"epochs": 3}, random_state=0).fit(small.train, features)
+        predictor = kind(base, random_state=0)
     tested = np.concatenate([split.test_links, split.test_non_links])
     given = (split.validation_links, split.validation_non_links)
     _, cost = timed(
@@ -177,10 +186,31 @@ def run_growth(nodes: int) -> dict[str, float]:
     }
 
 
+def run_suggestions(nodes: int) -> dict[str, float]:
+    """Fit the refined predictor to planted groups of mean degree 10, and suggest 100,000 links."""
+    LinkPredictor(random_state=0).fit(planted_groups(400)).suggest(10)
+    graph = planted_groups(nodes)
+    predictor = LinkPredictor(options={"rank": RANK}, random_state=0)
+    _, fitting = timed(lambda: predictor.fit(graph))
+    table, suggesting = timed(lambda: predictor.suggest(SUGGESTED))
+    searched = int(predictor.searched_.split()[0].replace(",", ""))
+    return {
+        "links": graph.nnz // 2,
+        "fit_seconds": fitting["seconds"],
+        "fit_processor_seconds": fitting["processor_seconds"],
+        "suggest_seconds": suggesting["seconds"],
+        "suggest_processor_seconds": suggesting["processor_seconds"],
+        "searched": searched,
+        "suggested": len(table),
+        "peak_megabytes": suggesting["peak_megabytes"],
+    }
+
+
 RUNS: dict[str, Callable[..., dict[str, float]]] = {
     "vgae": lambda way, seed: run_vgae(way, int(seed)),
     "models": run_model,
     "growth": lambda nodes: run_growth(int(nodes)),
+    "suggestions": lambda nodes: run_suggestions(int(nodes)),
 }
 
 
@@ -223,7 +253,7 @@ def print_vgae(best: dict[str, Any], options: argparse.Namespace) -> None:
 
 
 def cost_of_models(options: argparse.Namespace, data: str) -> dict[str, Any]:
-    names = [name for base in MODELS for name in (base, f"b{base}")]
+    names = [*REFINED, *(name for base in MODELS for name in (base, f"b{base}"))]
     return {name: apart(options, "models", name, data) for name in names}
 
 
@@ -256,12 +286,28 @@ def print_growth(found: dict[str, Any]) -> None:
         )
 
 
+def print_suggestions(found: dict[str, Any]) -> None:
+    print(f"The refined predictor without features, rank {RANK}: fit, and {SUGGESTED:,} links\n")
+    print("| nodes | links | fit s (processor) | suggest s (processor) | searched | peak MB |")
+    print("|---|---|---|---|---|---|")
+    for nodes, run in found.items():
+        print(
+            f"| {int(nodes):,} | {run['links']:,} | "
+            f"{run['fit_seconds']:.0f} ({run['fit_processor_seconds']:.0f}) | "
+            f"{run['suggest_seconds']:.0f} ({run['suggest_processor_seconds']:.0f}) | "
+            f"{run['searched']:,} | {run['peak_megabytes']:.0f} |"
+        )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {','.join(PARTS)}")
-    parser.add_argument("--models", default="vgae,bvgae", help="models of the part pubmed")
+    parser.add_argument("--models", default="refined,vgae,bvgae", help="models of the part pubmed")
+    parser.add_argument(
+        "--nodes", default="10000,100000,1000000", help="sizes of the part suggestions"
+    )
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--run", nargs="+", help="one run in this process")
     options = parser.parse_args()
@@ -297,6 +343,10 @@ def _part(part: str, options: argparse.Namespace) -> dict[str, Any]:
         }
         if not quiet:
             print_costs(found, "Pubmed, one split, all trainings counted")
+    elif part == "suggestions":
+        found = {n: apart(options, "suggestions", n) for n in options.nodes.split(",")}
+        if not quiet:
+            print_suggestions(found)
     else:
         found = growth(options)
         if not quiet:

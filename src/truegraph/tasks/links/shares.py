@@ -129,7 +129,7 @@ def count_shares(
 
 
 def _joined(sorted_values: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Number equal neighbours alike: 0, 0, 1, 2, 2, ..."""
+    """Return numbers 0, 0, 1, 2, 2, ... that equal neighbours have in common."""
     return np.concatenate([[0], np.cumsum(np.diff(sorted_values) != 0.0)])
 
 

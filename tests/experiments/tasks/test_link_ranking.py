@@ -1,0 +1,77 @@
+"""The ranking of suggested links: counted right, no hidden link seen."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from truegraph.data.graphs.link_splits import split_links
+from truegraph.data.graphs.made_graphs import MADE_GRAPHS, teams
+from truegraph.errors import InputError
+from truegraph.experiments.experiment import builtin_experiments
+from truegraph.experiments.tasks import link_ranking
+from truegraph.experiments.tasks.base import Cell, Context
+from truegraph.experiments.tasks.link_ranking import (
+    LinkRankingTask,
+    hard_negatives,
+    suggestion_metrics,
+)
+from truegraph.tasks.links.problem import pair_values
+
+CONDITIONS = {"component": "largest", "hidden": 0.1}
+
+
+def test_metrics_by_hand():
+    right = np.repeat([True, False], [150, 850])
+    stated = np.repeat([0.9, 0.1], [100, 900])
+    found = suggestion_metrics(right, stated)
+    assert found["precision_100"] == 1.0
+    assert found["precision_1000"] == found["precision_5000"] == 0.15
+    assert found["stated_1000"] == pytest.approx(0.18)
+    # bins of 100: 0.9 against 1, 0.1 against 0.5, eight times 0.1 against 0
+    assert found["calibration_error"] == pytest.approx((0.1 + 0.4 + 8 * 0.1) / 10)
+    assert found["largest_error"] == pytest.approx(0.4)
+    assert suggestion_metrics(right[:0], stated[:0])["precision_100"] is None
+
+
+def test_hard_negatives_are_no_links_and_keep_one_end():
+    graph = teams(300, 150, 30)
+    split = split_links(graph, validation=0.0, test=0.1, random_state=0)
+    found = hard_negatives(split.train, graph, split.test_links, np.random.default_rng(0))
+    assert found.shape == (len(split.test_links), 50, 2)
+    assert (pair_values(graph, found.reshape(-1, 2)) == 0.0).all()
+    assert (found[:, :25, 0] == split.test_links[:, :1]).all()
+    assert (found[:, 25:, 0] == split.test_links[:, 1:]).all()
+    assert (found[:, :, 0] != found[:, :, 1]).all()
+
+
+def test_a_trial_counts_hidden_links(monkeypatch, tmp_path: Path):
+    monkeypatch.setitem(MADE_GRAPHS, "small", lambda: teams(300, 200, 30))
+    task = LinkRankingTask()
+    cell = Cell("link-ranking", "small", "adamic-adar", "AA", {}, CONDITIONS)
+    task.check(cell)
+    source = task.source("small", CONDITIONS)
+    context = Context(tmp_path, source.fingerprint)
+    first, again = task.run(cell, [3], context)[0], task.run(cell, [3], context)[0]
+    assert first.metrics == again.metrics
+    assert 0.1 < first.metrics["precision_100"] <= 1.0
+    assert 0.0 < first.metrics["hard_mrr"] <= 1.0
+    assert "pairs" in first.details["searched"]
+    assert any("stand-in" in note or "made up" in note for note in source.notes)
+
+
+def test_data_sets_without_features_are_the_same_graph():
+    full, plain = (link_ranking.opened(name, CONDITIONS) for name in ("cora", "cora-links"))
+    assert plain.features is None
+    assert (full.graph != plain.graph).nnz == 0
+    with pytest.raises(InputError, match="no data set is called"):
+        link_ranking.opened("coral", CONDITIONS)
+
+
+def test_the_built_in_experiment_can_be_run():
+    task = LinkRankingTask()
+    for cell in builtin_experiments()["links-ranking"].cells():
+        if not cell.dataset.startswith("pubmed"):
+            task.check(cell)
