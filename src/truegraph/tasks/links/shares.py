@@ -117,8 +117,8 @@ def count_shares(
     """
     each = np.ones(len(scores)) if weight is None else weight
     values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
-    count = np.bincount(place, weights=each)
-    right = np.bincount(place, weights=each * is_right)
+    count = np.bincount(place, weights=each).astype(np.float64)
+    right = np.bincount(place, weights=each * is_right).astype(np.float64)
     above = np.cumsum(count[::-1])[::-1] - count
     bins = _joined((above // _BIN)[::-1])[::-1]
     bins = bins.max() - bins
@@ -128,15 +128,15 @@ def count_shares(
     return _steps(values, count, right, step, hidden)
 
 
-def _joined(sorted_values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _joined(sorted_values: NDArray[np.floating]) -> NDArray[np.int64]:
     """Return numbers 0, 0, 1, 2, 2, ... that equal neighbours have in common."""
     return np.concatenate([[0], np.cumsum(np.diff(sorted_values) != 0.0)])
 
 
 def _steps(
     values: NDArray[np.float64],
-    count: NDArray[np.float64],
-    right: NDArray[np.float64],
+    count: NDArray[np.floating],
+    right: NDArray[np.floating],
     step: NDArray[np.int64],
     hidden: float,
 ) -> ScoreShares:
