@@ -52,7 +52,7 @@ def test_a_trial_counts_hidden_links(monkeypatch, tmp_path: Path):
     task = LinkRankingTask()
     cell = Cell("link-ranking", "small", "adamic-adar", "AA", {}, CONDITIONS)
     task.check(cell)
-    source = task.source("small", CONDITIONS)
+    source = task.open(cell)
     context = Context(tmp_path, source.fingerprint)
     first, again = task.run(cell, [3], context)[0], task.run(cell, [3], context)[0]
     assert first.metrics == again.metrics
@@ -63,11 +63,15 @@ def test_a_trial_counts_hidden_links(monkeypatch, tmp_path: Path):
 
 
 def test_data_sets_without_features_are_the_same_graph():
-    full, plain = (link_ranking.opened(name, CONDITIONS) for name in ("cora", "cora-links"))
+    cells = [
+        Cell("link-ranking", name, "katz", "Katz", {}, CONDITIONS)
+        for name in ("cora", "cora-links", "coral")
+    ]
+    full, plain = (link_ranking.opened(cell) for cell in cells[:2])
     assert plain.features is None
     assert (full.graph != plain.graph).nnz == 0
     with pytest.raises(InputError, match="no data set is called"):
-        link_ranking.opened("coral", CONDITIONS)
+        link_ranking.opened(cells[2])
 
 
 def test_the_built_in_experiment_can_be_run():
