@@ -92,3 +92,25 @@ def test_errors_name_the_place(tmp_path: Path) -> None:
         read_interactions(written(tmp_path, "c.csv", "user,item\n1,2\n1,\n"))
     with pytest.raises(InputError, match=r"no such file"):
         read_interactions(tmp_path / "none.csv")
+
+
+def test_a_rating_column_that_is_not_read_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("user,item,Stars\nann,tea,1\nbob,jam,5\nann,jam,4\n")
+    found = read_interactions(file)
+    assert len(found) == 3
+    assert "'Stars' was not read: every row counts as liked" in found.notes[0]
+    assert read_interactions(file, rating="stars").notes == ()
+
+
+def test_a_million_rows_in_seconds(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = rng.integers([50_000, 20_000], size=(1_000_000, 2))
+    file = tmp_path / "large.csv"
+    pd.DataFrame({"user": rows[:, 0], "item": rows[:, 1]}).to_csv(file, index=False)
+    began = time.process_time()
+    found = read_interactions(file)
+    assert time.process_time() - began < 20
+    assert len(found) == len(np.unique(rows[:, 0] * 20_000 + rows[:, 1]))
+    assert found.user_ids[:2] == ("0", "1")
+    assert found.user_ids[2] == "10"  # ids are text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from truegraph.errors import InputError
@@ -14,8 +15,43 @@ from truegraph.report.parts.recommendation import recommendation_parts
 from truegraph.report.plots.training import training_curves
 from truegraph.report.run_page import run_page
 from truegraph.report.runs import Run
+from truegraph.report.tables import Table
 
 QUICK = {"width": 8, "learning_rate": 0.01, "batch": 512, "epochs": 4}
+
+
+def test_one_model_is_tested_against_the_others_user_by_user(tmp_path: Path) -> None:
+    experiment = Experiment.from_dict(
+        {
+            "name": "small",
+            "task": "recommendation",
+            "datasets": ["planted"],
+            "models": [{"name": "ease"}, {"name": "popularity"}],
+            "trials": 2,
+            "keep": ["users"],
+            "compare": "ease",
+        }
+    )
+    run_experiment(experiment, tmp_path, jobs=1, cache=tmp_path / "cache")
+    found = Run.read(tmp_path)
+    (table,) = recommendation_parts(found)
+    assert isinstance(table, Table)
+    recall, _ = table.rows[1:]
+    assert [str(entry) for entry in recall[:5]] == [
+        "planted",
+        "popularity",
+        "recall@20",
+        "2",
+        "240",
+    ]
+    means = {
+        label: np.mean([r.metrics["recall@20"] for r in found.done if r.label == label])
+        for label in ("ease", "popularity")
+    }
+    assert float(str(recall[5])) == pytest.approx(
+        100 * (means["ease"] - means["popularity"]), abs=0.006
+    )
+    assert float(str(recall[6])) < 1e-10
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from truegraph.data.storage import PathLike, existing_file, read_npz
 from truegraph.data.tables import CsvTable, Table, open_table, table_error
 from truegraph.errors import InputError
 
+_RATINGS = ("rating", "ratings", "stars", "score")
 _USUAL = {
     "user": ("user", "user_id", "userid", "uid"),
     "item": ("item", "item_id", "itemid", "iid"),
@@ -87,9 +88,29 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
         if blank.any():
             problem = f"the {what}'s id is missing. Give one, or remove the row."
             raise table_error(table, int(blank.argmax()), column, problem, header=True)
-    ids = [frame[column].to_numpy(str) for column in text]
     measured = {role: frame[place[role]].to_numpy() for role in ("rating", "time") if role in place}
-    return Interactions.from_arrays(ids[0], ids[1], measured.get("rating"), measured.get("time"))
+    found = _numbered(frame[text[0]], frame[text[1]], measured)
+    unread = [name for name in names if name.lower() in _RATINGS] if "rating" not in place else []
+    if not unread:
+        return found
+    note = (
+        f"the column {unread[0]!r} was not read: every row counts as liked, whatever its rating. "
+        f"Name it with rating=, or on the command line with --rating, and set a lowest rating"
+    )
+    return replace(found, notes=(*found.notes, note))
+
+
+def _numbered(
+    users: pd.Series, items: pd.Series, measured: dict[str, NDArray[np.float64]]
+) -> Interactions:
+    """Number the ids of columns: millions of rows are hashed, only the different ids are sorted."""
+    (user, user_ids), (item, item_ids) = (
+        pd.factorize(column.astype(str), sort=True) for column in (users, items)
+    )
+    by_number = Interactions.from_arrays(
+        np.asarray(user), np.asarray(item), measured.get("rating"), measured.get("time")
+    )
+    return replace(by_number, user_ids=tuple(user_ids), item_ids=tuple(item_ids))
 
 
 def _column(file: Path, names: list[str], role: str, wanted: str | None) -> int:

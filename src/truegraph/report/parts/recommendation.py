@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from truegraph.data.storage import read_npz
+from truegraph.evaluation import paired_wilcoxon
 from truegraph.experiments.store import TrialRecord
 from truegraph.report.page import Panel, Part, Picture
 from truegraph.report.plots.training import training_curves
@@ -22,6 +24,10 @@ def recommendation_parts(run: Run) -> Iterator[Part]:
     if tested:
         yield _tests(tested)
         yield _removed(tested)
+    kept = [record for record in run.done if "users_file" in record.details]
+    compared = run.experiment.compare
+    if compared is not None and any(record.label == compared for record in kept):
+        yield _user_tests(run, compared, kept)
     with_curve = [record for record in run.done if "curve" in record.details.get("training", {})]
     panels = list(_curves(run, with_curve))
     if panels:
@@ -32,6 +38,50 @@ def recommendation_parts(run: Run) -> Iterator[Part]:
             "recorded and not used.",
             panels=panels,
         )
+
+
+def _user_tests(run: Run, compared: str, records: Sequence[TrialRecord]) -> Table:
+    """Test one model against each other, user by user, over the seeds that both have."""
+    kept: dict[tuple[str, str], dict[int, dict[str, np.ndarray]]] = {}
+    for record in records:
+        arrays = read_npz(run.folder / record.details["users_file"])
+        kept.setdefault((record.dataset, record.label), {})[record.seed] = arrays
+    rows: list[list[str | Entry]] = [
+        ["data set", "against", "metric", "seeds", "users", "difference", "p"]
+    ]
+    for (dataset, label), theirs in kept.items():
+        ours = kept.get((dataset, compared), {})
+        seeds = sorted(set(ours) & set(theirs))
+        if label == compared or not seeds:
+            continue
+        for metric in ("recall@20", "ndcg@20"):
+            gains = _mean_gain([(ours[seed], theirs[seed]) for seed in seeds], metric)
+            test = paired_wilcoxon(gains, np.zeros(len(gains)))
+            difference, p = f"{100 * test.mean_difference:+.2f}", f"{test.p_value:.2g}"
+            users = f"{len(gains):,}"
+            rows.append([dataset, label, metric, str(len(seeds)), users, difference, p])
+    caption = (
+        f"{compared} less each other model, in points: the mean over users of a user's mean over "
+        "the seeds that both have, and the p-value of Wilcoxon's signed-rank test over the users, "
+        "two-sided."
+    )
+    return Table(f"{compared} against each other model, user by user", caption, rows)
+
+
+def _mean_gain(
+    pairs: Sequence[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]], metric: str
+) -> np.ndarray:
+    """Return the mean difference of every user who has held-out items in all trials."""
+    users = pairs[0][0]["users"]
+    for ours, theirs in pairs:
+        users = np.intersect1d(np.intersect1d(users, ours["users"]), theirs["users"])
+    gains = [
+        ours[metric][np.searchsorted(ours["users"], users)]
+        - theirs[metric][np.searchsorted(theirs["users"], users)]
+        for ours, theirs in pairs
+    ]
+    mean: np.ndarray = np.mean(gains, axis=0)
+    return mean
 
 
 def _tests(records: Sequence[TrialRecord]) -> Table:
