@@ -90,3 +90,27 @@ def test_too_high_thresholds_leave_nothing(program, ratings: Path, tmp_path: Pat
     )
     assert done.code == 2
     assert "no interactions are left" in done.err
+
+
+def test_the_default_chooses_by_time_and_says_what(program, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        (f"u{user}", f"i{item}", int(rng.integers(1, 6)), int(rng.integers(1000)))
+        for user in range(40)
+        for item in range(30)
+        if (user - item) % 3 == 0 and rng.random() < 0.7
+    ]
+    file = tmp_path / "timed.csv"
+    lines = ["user,item,rating,at", *(",".join(map(str, row)) for row in rows)]
+    file.write_text("\n".join(lines) + "\n")
+    done = program(
+        "recommend", "--interactions", file, "--time", "at", "--out", tmp_path / "r.csv", "--json",
+        "--quiet",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert document["model"] == "refined"
+    assert document["chosen"]["graph"] == "map"
+    assert document["fitted_to"].startswith("all interactions")
+    assert document["validation_recall@20"] > 0.3
+    assert any("'rating' was not read" in note for note in document["notes"])

@@ -78,6 +78,10 @@ Interactions = Annotated[
 User = Annotated[str | None, option(INPUT, "Column with the user's id.", metavar="COLUMN")]
 Item = Annotated[str | None, option(INPUT, "Column with the item's id.", metavar="COLUMN")]
 Rating = Annotated[str | None, option(INPUT, "Column with the rating.", metavar="COLUMN")]
+Time = Annotated[
+    str | None,
+    option(INPUT, "Column with the time; choices are then made on the latest.", metavar="COLUMN"),
+]
 MinRating = Annotated[float | None, option(INPUT, "Lowest rating that counts as an interaction.")]
 MinPerUser = Annotated[int, option(INPUT, "Drop users with fewer interactions.", least=1)]
 MinPerItem = Annotated[int, option(INPUT, "Then drop items with fewer interactions.", least=1)]

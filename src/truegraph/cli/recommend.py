@@ -27,6 +27,7 @@ def recommend(
     user: cli.User = None,
     item: cli.Item = None,
     rating: cli.Rating = None,
+    time: cli.Time = None,
     min_rating: cli.MinRating = None,
     min_per_user: cli.MinPerUser = 1,
     min_per_item: cli.MinPerItem = 1,
@@ -67,7 +68,7 @@ def recommend(
     settings, bayesian = cli.recommender_options([name], epochs, fractions)
     job = _Job(
         interactions=interactions,
-        columns={"user": user, "item": item, "rating": rating},
+        columns={"user": user, "item": item, "rating": rating, "time": time},
         min_rating=min_rating,
         min_per_user=min_per_user,
         min_per_item=min_per_item,
@@ -89,7 +90,7 @@ def recommend(
 
 @dataclass(frozen=True)
 class _Job:
-    """What the command was asked for, after checking; `columns` are user, item and rating."""
+    """What the command was asked for, after checking; `columns` are user, item, rating and time."""
 
     interactions: Path
     columns: dict[str, str | None]
@@ -173,7 +174,8 @@ def _document(
 ) -> dict[str, Any]:
     trained = recommender.history_
     removed = getattr(recommender, "removed_negatives_", None)
-    recall = None if trained is None else trained.best_recall
+    choice = getattr(recommender, "choice_", None)
+    recall = trained.best_recall if trained is not None else getattr(choice, "recall", None)
     return {
         "interactions": str(job.interactions),
         "fingerprint": data.fingerprint,
@@ -182,6 +184,8 @@ def _document(
         "settings": job.settings,
         "seed": job.seed,
         "k": job.k,
+        "chosen": None if choice is None else vars(choice.settings),
+        "fitted_to": "all interactions, after choices on held-out ones",
         "epochs": None if trained is None else len(trained.losses),
         "validation_recall@20": None if recall is None or recall != recall else recall,
         "removed_fraction": None if removed is None else removed.fraction,
@@ -201,12 +205,17 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         f"{size['interactions']:,} interactions with {size['items']:,} items"
     )
     recall, removed = document["validation_recall@20"], document["removed_fraction"]
+    chosen = document["chosen"] or {}
     rows = [
         ("validation", "-" if recall is None else f"recall@20 {recall:.1%}"),
-        ("removed", "nothing" if removed is None else f"{removed:.0%} of the pairs"),
+        ("fitted to", document["fitted_to"]),
         ("popular", f"{document['users_with_popular_items']} users got the most popular items"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
+    if chosen:
+        rows.append(("chosen", ", ".join(f"{name} {value}" for name, value in chosen.items())))
+    if removed is not None:
+        rows.append(("removed", f"{removed:.0%} of the pairs"))
     rows += [("note", note) for note in document["notes"]]
     written = [str(path) for path in (job.out, job.save) if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])

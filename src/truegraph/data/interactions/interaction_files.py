@@ -88,7 +88,9 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
         if blank.any():
             problem = f"the {what}'s id is missing. Give one, or remove the row."
             raise table_error(table, int(blank.argmax()), column, problem, header=True)
-    measured = {role: frame[place[role]].to_numpy() for role in ("rating", "time") if role in place}
+    measured: dict[str, NDArray[np.float64]] = {
+        role: frame[place[role]].to_numpy() for role in ("rating", "time") if role in place
+    }
     found = _numbered(frame[text[0]], frame[text[1]], measured)
     unread = [name for name in names if name.lower() in _RATINGS] if "rating" not in place else []
     if not unread:
@@ -103,7 +105,7 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
 def _numbered(
     users: pd.Series, items: pd.Series, measured: dict[str, NDArray[np.float64]]
 ) -> Interactions:
-    """Number the ids of columns: millions of rows are hashed, only the different ids are sorted."""
+    """Give ids numbers: rows are hashed, only different ids are sorted, so millions are quick."""
     (user, user_ids), (item, item_ids) = (
         pd.factorize(column.astype(str), sort=True) for column in (users, items)
     )

@@ -120,7 +120,7 @@ def read_own_interactions(
     ----------
     path : path-like
     columns : mapping of str to str or None
-        Names of the columns "user", "item" and "rating".
+        Names of the columns "user", "item", "rating" and "time".
     min_rating : float, optional
         Lowest rating that counts as an interaction.
     min_per_user, min_per_item : int
