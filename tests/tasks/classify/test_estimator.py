@@ -213,14 +213,14 @@ def test_bad_new_nodes(planted: Any, y: np.ndarray) -> None:
     fitted = _gcn().fit(planted.features, y, graph=planted.graph)
     for arguments, message in [
         ({"X": np.ones((1, 4))}, "X has 4 features, but the fitted nodes have 18"),
-        ({"X": np.full((1, 18), np.nan)}, "X holds NaN"),
+        ({"X": np.full((1, 18), np.nan)}, "X contains NaN in row 0"),
         ({"X": np.ones((1, 18)), "edges": [(0, 1)]}, "joins the fitted nodes 0 and 1"),
         ({"X": np.ones((1, 18)), "edges": [(0, 125)]}, "node 125, outside 0 to 120"),
         ({"X": np.ones((1, 18)), "edges": [0, 120]}, r"shape \(2,\)"),
         ({"edges": [(0, 120)]}, "X is None"),
         ({"X": np.ones((1, 18)), "nodes": [0]}, r"either nodes \(fitted\) or X"),
         ({"nodes": [120]}, "node 120"),
-        ({"nodes": [0.5]}, "list of node numbers"),
+        ({"nodes": [0.5]}, "whole node numbers"),
     ]:
         with pytest.raises(InputError, match=message):
             fitted.predict_proba(**arguments)
@@ -236,8 +236,8 @@ def test_bad_new_nodes(planted: Any, y: np.ndarray) -> None:
         ({"y": ["a", 1] * 60}, "mixes strings"),
         ({"y": np.zeros((120, 2))}, "shape"),
         ({"y": [0, 1]}, "y has 2 labels, but X has 120 rows"),
-        ({"X": np.full((120, 2), np.nan)}, "NaN or infinite values, first in row 0"),
-        ({"X": np.array([["a"]] * 120)}, "table of numbers"),
+        ({"X": np.full((120, 2), np.nan)}, "contains NaN in row 0"),
+        ({"X": np.array([["a"]] * 120)}, "not real numbers"),
         ({"graph": networkx.path_graph(4)}, "4 nodes, but 120"),
         ({"validation": [200]}, "node 200"),
         ({"X": None, "graph": None}, "neither features nor a graph"),
