@@ -36,7 +36,8 @@ class NodeClassifier(NodeEstimator):
         features, or on the diffused observed graph), "gdc-appnp" or "bgcn-parametric" (the Bayesian
         GCN of Zhang et al.). The recipes that learn a graph are in `BayesianNodeClassifier`.
     options : mapping or the model's own settings, optional
-        For example ``{"epochs": 100}``; by default those of the model's authors.
+        For example ``{"epochs": 100}``; by default those of the model's authors. Networks, "appnp"
+        among them, get features whose rows have sum one, or length one if some are negative.
     plan : ColumnPlan, optional
         How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
