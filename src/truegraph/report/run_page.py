@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from truegraph.errors import InputError
 from truegraph.report.page import Page, Part
+from truegraph.report.parts.graph_quality import graph_quality_parts
 from truegraph.report.parts.models import model_parts
 from truegraph.report.parts.nodes import node_parts
 from truegraph.report.parts.provenance import failures, provenance_parts
@@ -40,6 +41,7 @@ def run_page(runs: Sequence[Run]) -> Page:
 def _parts(run: Run) -> Iterator[Part]:
     yield from result_tables(run.cells, run.experiment)
     yield from failures(run)
+    yield from graph_quality_parts(run)
     yield from model_parts(run)
     yield from node_parts(run)
     yield from recommendation_parts(run)

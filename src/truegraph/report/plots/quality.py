@@ -1,0 +1,53 @@
+"""What kinds of graphs are good for, against how many edges they have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from truegraph.report.plots.style import house_style, legend_below, series_colour, series_marker
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@house_style()
+def quality_by_edges(
+    kinds: Mapping[str, Sequence[tuple[float, float]]], *, metric: str, title: str | None = None
+) -> Figure:
+    """Draw the quality of kinds of graphs against their edges per node.
+
+    Parameters
+    ----------
+    kinds : dict of str to sequence of (edges per node, quality)
+        A kind with several points gets a line, in the order of the edges.
+    metric : str
+        Name of the quality.
+    title : str, optional
+
+    Returns
+    -------
+    figure : matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(5.0, 3.9), layout="constrained")
+    axes = figure.subplots()
+    for number, (kind, points) in enumerate(kinds.items()):
+        edges, values = zip(*sorted(points), strict=True)
+        axes.plot(
+            edges,
+            values,
+            color=series_colour(number),
+            marker=series_marker(number),
+            markersize=5,
+            linewidth=1.4,
+            label=kind,
+        )
+    axes.set_xlabel("edges per node")
+    axes.set_ylabel(metric)
+    axes.set_xlim(left=0.0)
+    axes.grid(axis="y", linewidth=0.6)
+    axes.set_title(title or "")
+    legend_below(figure, axes, 2)
+    return figure
