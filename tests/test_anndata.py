@@ -28,7 +28,7 @@ def test_the_graph_is_written_where_scanpy_looks(cells) -> None:
     assert about["connectivities_key"] == "connectivities"
     assert about["params"]["n_neighbors"] == 6
     assert graph.names == tuple(cells.obs_names)
-    expected = learn_graph(cells.X, degree=6, connected=True, random_state=0)
+    expected = learn_graph(cells.X, 6, local_scaling=7, connected=True, random_state=0)
     written = cells.obsp["connectivities"]
     np.testing.assert_array_equal(written.indices, expected.adjacency.indices)
     np.testing.assert_allclose(written.data, expected.memberships().data, rtol=1e-6)
@@ -48,8 +48,9 @@ def test_a_key_keeps_two_graphs_apart(cells) -> None:
 
 def test_other_representations(cells) -> None:
     cells.obsm["X_other"] = cells.X[:, ::-1].copy()
-    graph = neighbors(cells, degree=5, use_rep="X_other", metric="cosine")
-    expected = learn_graph(cells.obsm["X_other"], degree=5, metric="cosine", connected=True)
+    options = {"use_rep": "X_other", "metric": "cosine", "local_scaling": None}
+    graph = neighbors(cells, degree=5, **options)
+    expected = learn_graph(cells.obsm["X_other"], 5, metric="cosine", connected=True)
     np.testing.assert_array_equal(graph.adjacency.indices, expected.adjacency.indices)
     np.testing.assert_allclose(
         cells.obsp["distances"].data, expected.edge_distances().data, rtol=1e-6
@@ -91,7 +92,7 @@ def test_scanpys_tutorial_runs_on_the_learned_graph() -> None:
     for place in (adata.uns, adata.obsm, adata.obsp):
         place.clear()
     sc.pp.pca(adata)
-    graph = neighbors(adata, degree=20)
+    graph = neighbors(adata)
     sc.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False)
     sc.tl.paga(adata, groups="leiden")
     sc.pl.paga(adata, show=False)

@@ -18,7 +18,7 @@ import numpy as np
 from scipy.sparse import csr_array, csr_matrix
 
 from truegraph.errors import InputError
-from truegraph.learning import LearnedGraph, learn_graph
+from truegraph.learning import CosineDistance, EmbeddingDistance, LearnedGraph, learn_graph
 
 if TYPE_CHECKING:
     from anndata import AnnData
@@ -33,6 +33,7 @@ def neighbors(
     use_rep: str | None = None,
     n_pcs: int | None = None,
     metric: str = "sqeuclidean",
+    local_scaling: int | None = 7,
     connected: bool = True,
     key_added: str | None = None,
     random_state: Any = 0,
@@ -53,6 +54,9 @@ def neighbors(
     n_pcs : int, optional
         Use only the first so many columns.
     metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
+    local_scaling : int or None, default=7
+        As of `truegraph.learn_graph`: learn from distances relative to those of near neighbours,
+        which served clusters better on the development sets. What is written are plain distances.
     connected : bool, default=True
         Whether to join components by their best pairs, as of `truegraph.learn_graph`.
     key_added : str, optional
@@ -80,6 +84,7 @@ def neighbors(
         points,
         degree,
         metric=metric,
+        local_scaling=local_scaling,
         connected=connected,
         random_state=random_state,
         n_jobs=n_jobs,
@@ -94,7 +99,7 @@ def neighbors(
         "relative_gap": graph.certificate.relative_gap,
         **({} if n_pcs is None else {"n_pcs": n_pcs}),
     }
-    _write(adata, graph, about, key_added, is_squared=metric == "sqeuclidean")
+    _write(adata, graph, _lengths(graph, points, metric), about, key_added)
     return graph.named(adata.obs_names)
 
 
@@ -117,20 +122,27 @@ def _representation(adata: AnnData, use_rep: str | None) -> str:
     return use_rep
 
 
+def _lengths(graph: LearnedGraph, points: Any, metric: str) -> csr_array:
+    """Return the lengths of the edges: Euclidean, or one minus the cosine."""
+    is_cosine = metric == "cosine"
+    distance = CosineDistance(points) if is_cosine else EmbeddingDistance(points)
+    edges = graph.adjacency.tocoo()
+    values = distance.pair_values(edges.row, edges.col)
+    parts = (values if is_cosine else np.sqrt(values), graph.adjacency.indices.copy())
+    return csr_array((*parts, graph.adjacency.indptr.copy()), shape=graph.adjacency.shape)
+
+
 def _write(
     adata: AnnData,
     graph: LearnedGraph,
+    lengths: csr_array,
     about: dict[str, Any],
     key_added: str | None,
-    is_squared: bool,
 ) -> None:
     prefix = "" if key_added is None else f"{key_added}_"
     keys = {"connectivities_key": f"{prefix}connectivities", "distances_key": f"{prefix}distances"}
-    distances = graph.edge_distances()
-    if is_squared:
-        distances.data = np.sqrt(distances.data)
     adata.obsp[keys["connectivities_key"]] = _single(graph.memberships())
-    adata.obsp[keys["distances_key"]] = _single(distances)
+    adata.obsp[keys["distances_key"]] = _single(lengths)
     adata.uns["neighbors" if key_added is None else key_added] = {**keys, "params": about}
 
 
