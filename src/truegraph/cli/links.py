@@ -37,17 +37,18 @@ def links(
             metavar="NAME",
             show_default=True,
         ),
-    ] = "bvgae",
+    ] = "refined",
     degree: cli.Degree = None,
     target: cli.Target = None,
-    prior: Annotated[
-        float | None,
+    missing: Annotated[
+        float,
         option(
             MODEL,
-            "Share of links among all unlinked pairs, which the probabilities depend on.",
-            default="as many as are held out to calibrate",
+            "Share of the true links that the graph lacks, which the probabilities depend on; "
+            "nothing in the graph tells it.",
+            show_default=True,
         ),
-    ] = None,
+    ] = 0.1,
     seed: cli.Seed = 0,
     top: Annotated[int, option(OUTPUT, "Links to suggest.", least=1, show_default=True)] = 100,
     out: Annotated[
@@ -67,12 +68,14 @@ def links(
     options = cli.link_options([name], degree, target)
     if edges is None:
         raise InputError("there is nothing to learn from; give --edges.")
-    if prior is not None and not 0.0 < prior < 1.0:
-        raise InputError(f"--prior {prior} must lie between 0 and 1.")
+    if not 0.0 < missing < 1.0:
+        raise InputError(f"--missing {missing} must lie between 0 and 1.")
     where = _target(out, edges, features)
     if not quiet:
         announce(f"Reading {edges} ...")
-    job = _Job(edges, features, name, top, prior, where, seed, options, cache, jobs, as_json, quiet)
+    job = _Job(
+        edges, features, name, top, missing, where, seed, options, cache, jobs, as_json, quiet
+    )
     _suggest(job)
 
 
@@ -84,7 +87,7 @@ class _Job:
     features: Path | None
     model: str
     top: int
-    prior: float | None
+    missing: float
     out: Path
     seed: int
     options: dict[str, Any]
@@ -133,7 +136,7 @@ def _fit(dataset: NodeDataset, job: _Job) -> LinkEstimator:
     predictor = kind(
         job.model if is_base else job.model[1:],
         **job.options,
-        prior="sparse" if job.prior is None else job.prior,
+        missing=job.missing,
         random_state=job.seed,
         cache=job.cache,
         progress=not job.quiet,
@@ -146,7 +149,12 @@ def _named(dataset: NodeDataset, table: pd.DataFrame) -> pd.DataFrame:
     """Return the suggestions with the names of the nodes."""
     names = dataset.node_names
     assert names is not None  # files name their nodes
-    return table.assign(source=names[table["source"]], target=names[table["target"]])
+    return table.assign(
+        source=names[table["source"]],
+        target=names[table["target"]],
+        through=["; ".join(names[list(nodes)]) for nodes in table["through"]],
+        shared_features=["; ".join(map(str, shared)) for shared in table["shared_features"]],
+    )
 
 
 def _document(
@@ -163,7 +171,7 @@ def _document(
         "model": job.model,
         "seed": job.seed,
         "options": job.options,
-        "prior": predictor.prior_,
+        "missing": job.missing,
         "statistics": dataset.statistics(),
         "suggested": len(table),
         "probability": {
@@ -190,7 +198,7 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
         for position, row in enumerate(table.head(5).itertuples(index=False))
     ]
     rows += [
-        ("prior", f"{document['prior']:.2g} of all unlinked pairs are taken to be links"),
+        ("missing", f"{document['missing']:.2g} of the true links, as assumed by --missing"),
         ("learned", "no graph" if learned is None else f"{learned:,} edges"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]

@@ -198,7 +198,12 @@ def fit_refined(
         columns = columns_on(rest, features, settings, seed)
         scores.append(columns.of(np.concatenate([links, non_links])))
         is_link.append(np.repeat([True, False], [len(links), len(non_links)]))
-    regression = fit_regression(np.concatenate(scores), np.concatenate(is_link))
+    labels = np.concatenate(is_link)
+    if labels.all():
+        raise InputError(
+            "the graph has no pairs without a link to learn from; give one that is not complete."
+        )
+    regression = fit_regression(np.concatenate(scores), labels)
     whole = columns_on(graph, features, settings, seed)
     return RefinedModel(whole, regression, features, settings, seed)
 
