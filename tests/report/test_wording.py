@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truegraph.report.wording import counted
+from truegraph.report.wording import alike_once, counted
 
 
 @pytest.mark.parametrize(
@@ -17,3 +17,8 @@ def test_singular_and_plural(count: int, text: str) -> None:
 def test_plurals_of_their_own() -> None:
     assert counted(3, "class", "classes") == "3 classes"
     assert counted(1, "class", "classes") == "1 class"
+
+
+def test_notes_that_differ_in_numbers_only_are_told_once() -> None:
+    notes = ["a: weight 0.88", "b: nothing", "a: weight 0.78", "a: weight 1"]
+    assert alike_once(notes) == ["a: weight 0.88 (and 2 more with other numbers)", "b: nothing"]

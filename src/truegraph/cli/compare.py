@@ -340,6 +340,7 @@ def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -
     from truegraph.cli.running import print_table, print_trials
     from truegraph.report.document import headline
     from truegraph.report.summary import metrics_table
+    from truegraph.report.wording import alike_once
 
     typer.echo(f"\n{headline(document)}\n")
     if run.cells:
@@ -347,7 +348,7 @@ def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -
         print_table([row[1:] for row in table.rows])  # there is one data set
     print_trials(run.folder, summary, run.records)
     rows = [("seconds", _seconds(document["seconds"]))]
-    rows += [("note", note) for note in document["notes"]]
+    rows += [("note", note) for note in alike_once(document["notes"])]
     print_rows([*rows, ("page", str(run.folder / "report.html"))])
 
 

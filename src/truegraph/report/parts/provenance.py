@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -13,6 +12,7 @@ from truegraph.experiments import TrialRecord
 from truegraph.report.page import Facts, Notes, Part
 from truegraph.report.runs import Run
 from truegraph.report.tables import Entry, Table
+from truegraph.report.wording import alike_once
 
 
 def failures(run: Run) -> Iterator[Part]:
@@ -39,18 +39,7 @@ def provenance_parts(run: Run) -> Iterator[Part]:
         f"{record.dataset}: {note}" for record in run.records for note in record.notes
     )
     if notes:
-        yield Notes("What to know of the data", _alike_once(list(notes)))
-
-
-def _alike_once(notes: Sequence[str]) -> list[str]:
-    """Return one of the notes that differ in numbers only, with how many more there are."""
-    kinds: dict[str, list[str]] = {}
-    for note in notes:
-        kinds.setdefault(re.sub(r"\d[\d.,]*", "#", note), []).append(note)
-    return [
-        alike[0] + (f" (and {len(alike) - 1} more with other numbers)" if len(alike) > 1 else "")
-        for alike in kinds.values()
-    ]
+        yield Notes("What to know of the data", alike_once(list(notes)))
 
 
 def _cost(run: Run) -> Table:
