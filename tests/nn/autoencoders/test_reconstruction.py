@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import subprocess
+import sys
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -190,3 +194,27 @@ def test_errors_name_the_argument_and_the_remedy():
         ReconstructionLoss(eye)(torch.zeros((5, 2)))
     with pytest.raises(InputError, match="square"):
         ReconstructionLoss(sparse.csr_array((3, 4)))
+
+
+_LOSS_IN_A_PROCESS = """
+import numpy as np
+from scipy.sparse import random_array
+from truegraph.nn.autoencoders.reconstruction_kernel import sum_over_pairs
+
+z = np.random.default_rng(0).normal(size=(300, 16)).astype(np.float32)
+links = random_array((300, 300), density=0.02, rng=1, format="csr")
+pattern = links.indptr.astype(np.int64), links.indices.astype(np.int64)
+total, gradient = sum_over_pairs(z, *pattern, links.data, links.data, 1)
+print(total.hex(), gradient.tobytes().hex())
+"""
+
+
+def test_compiling_and_reading_the_cache_give_the_same_bits(tmp_path: Path) -> None:
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", _LOSS_IN_A_PROCESS]
+    compiled, cached = (
+        subprocess.run(command, env=environment, capture_output=True, check=True).stdout
+        for _ in range(2)
+    )
+    assert list(tmp_path.rglob("*.nbi"))
+    assert compiled == cached

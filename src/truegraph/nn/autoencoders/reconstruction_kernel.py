@@ -49,6 +49,10 @@ _fast: dict[str, Any] = {
     "error_model": "numpy",  # the check for a zero divisor would keep loops scalar
 }
 compiled = njit(**_fast)
+# A called function is compiled twice, alone and within its caller, with sums in another order;
+# which of the two is linked differs between the process that compiles and those that read the
+# cache. Inlined, there is only one.
+inlined = njit(inline="always", **_fast)
 
 
 @intrinsic
@@ -61,7 +65,7 @@ def _bits_as_float(typing_context: Any, bits: Any) -> Any:
     return types.float32(types.int32), build
 
 
-@njit(inline="always", **_fast)
+@inlined
 def _exp_of_minus(a: Any) -> Any:
     """exp(-a) for a >= 0 as 2^n 2^f, in operations that vectorise."""
     power = max(-a * _LOG2_E, _LOWEST_POWER)
@@ -71,7 +75,7 @@ def _exp_of_minus(a: Any) -> Any:
     return (_ONE + f * p) * _bits_as_float(np.int32((n + 127) << 23))  # type: ignore[call-arg]
 
 
-@compiled
+@inlined
 def _logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
     """Fill x (4 * WIDTH,) with the logits of rows i..i+3 against one panel."""
     x[:] = _ZERO
@@ -89,7 +93,7 @@ def _logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
             x[3 * WIDTH + j] += d0 * t0 + d1 * t1 + d2 * t2 + d3 * t3
 
 
-@compiled
+@inlined
 def logistic(x: Any, product: Any) -> Any:
     """Turn one row of logits into sigmoids, and return the linear part of its softplus sum.
 
@@ -107,7 +111,7 @@ def logistic(x: Any, product: Any) -> Any:
     return 0.5 * linear
 
 
-@compiled
+@inlined
 def take_logarithms(product: Any, n_columns: int) -> float:
     """Return the sum of log(product) over the real columns, and start the products again."""
     total = 0.0
@@ -117,7 +121,7 @@ def take_logarithms(product: Any, n_columns: int) -> float:
     return total
 
 
-@compiled
+@inlined
 def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
     """Add sum_j x_rj z_j for the four rows r that start at column i of a panel gradient."""
     for k in range(0, panel.size // WIDTH, 2):
@@ -136,7 +140,7 @@ def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
             gradient[second + offset] += odd
 
 
-@compiled
+@inlined
 def _add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
     """Add sum_r x_rj z_r over the four rows r = i..i+3 to every column j of a panel gradient."""
     for k in range(rows.shape[1]):
@@ -146,7 +150,7 @@ def _add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
             g[j] += a * x[j] + b * x[WIDTH + j] + c * x[2 * WIDTH + j] + d * x[3 * WIDTH + j]
 
 
-@compiled
+@inlined
 def _tile(
     rows: Any, panels: Any, p: int, q: int, n_nodes: int, x: Any, product: Any, gradient: Any
 ) -> float:
