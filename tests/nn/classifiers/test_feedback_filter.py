@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 from scipy.sparse import csr_array
+from threadpoolctl import threadpool_limits
 
 from truegraph.nn import device
 from truegraph.nn.classifiers.feedback_filter import filter_coefficients, rational_filter
@@ -69,3 +70,10 @@ def test_the_torch_operators_agree(monkeypatch: pytest.MonkeyPatch) -> None:
     ours = rational_filter(operator, *_signals(), COEFFICIENTS)
     monkeypatch.setattr(device, "uses_kernels", lambda tensor: False)
     torch.testing.assert_close(ours, rational_filter(operator, *_signals(), COEFFICIENTS))
+
+
+def test_the_coefficients_do_not_depend_on_the_threads() -> None:
+    with threadpool_limits(1):
+        alone = filter_coefficients.__wrapped__()
+    with threadpool_limits(2):
+        assert filter_coefficients.__wrapped__() == alone

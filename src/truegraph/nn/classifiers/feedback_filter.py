@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.optimize import minimize
+from threadpoolctl import threadpool_limits
 
 from truegraph.nn.sparse import FixedSparse, multiply
 
@@ -65,8 +66,9 @@ def _constrained_least_squares(
     def squares(x: np.ndarray) -> float:
         return 0.5 * float(np.sum((matrix @ x + offset) ** 2))
 
-    result = minimize(squares, np.zeros(matrix.shape[1]), **options)
-    # rounded, because the last bits may depend on the number of threads
+    # The bits of a product depend on BLAS's threads, and the search carries them past any rounding.
+    with threadpool_limits(1, user_api="blas"):
+        result = minimize(squares, np.zeros(matrix.shape[1]), **options)
     return np.round(result.x, 6)
 
 
