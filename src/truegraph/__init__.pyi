@@ -10,7 +10,8 @@ from .errors import (
     TruegraphError,
 )
 from .learning.learned import LearnedGraph
-from .learning.learner import GraphLearner, learn_bipartite_graph, learn_graph
+from .learning.learner import GraphLearner
+from .learning.one_call import learn_bipartite_graph, learn_graph
 from .tasks.classify.estimator import BayesianNodeClassifier, NodeClassifier
 from .tasks.classify.label_spreading import GraphLabelSpreading
 from .tasks.links.estimator import BayesianLinkPredictor, LinkPredictor

@@ -81,6 +81,24 @@ def check_names(names: Iterable[Hashable], count: int) -> tuple[Hashable, ...]:
     return plain
 
 
+def row_names(X: Any) -> list[Hashable] | None:
+    """Return the index of a DataFrame as names of nodes; None if it only counts the rows."""
+    index = getattr(X, "index", None)
+    if index is None or not hasattr(X, "columns"):
+        return None
+    names = list(index)
+    if names == list(range(len(names))):
+        return None
+    if not index.is_unique:
+        twice = index[index.duplicated()][0]
+        raise InputError(
+            f"the index of X holds {twice!r} more than once, but names its rows; use "
+            "X.reset_index(drop=True), or an index of distinct names"
+        )
+    plain = (str, int, float, tuple, np.generic)
+    return [name if isinstance(name, plain) else str(name) for name in names]
+
+
 def unknown_id(value: Any, known: Collection[Hashable], what: str) -> InputError:
     """Return the error that says that an id is not known, and what ids look like."""
     near = next(_same_text(value, known), None)

@@ -82,6 +82,15 @@ class Certificate:
         """Return the fields as plain numbers, strings and dicts."""
         return dataclasses.asdict(self)
 
+    def shortfall(self) -> str:
+        """Return what to say where the gap is above the tolerance."""
+        return (
+            f"the {self.solver} solver stopped after {self.iterations} iterations at a relative "
+            f"gap of {self.relative_gap:.1e}, above tol={self.tolerance:g}; the graph is feasible "
+            "but not certified to tol. Raise max_iter or tol"
+            + ("" if self.solver == "newton" else ", or use solver='newton'")
+        )
+
 
 @dataclass(frozen=True, repr=False)
 class LearnedGraph:

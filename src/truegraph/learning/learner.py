@@ -17,22 +17,23 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.sparse import csr_array, issparse, vstack
+from scipy.sparse import csr_array, issparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from truegraph import gate
 from truegraph.data.columns.vectorising import is_table, vectorised
+from truegraph.data.identifiers import row_names
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import ConvergenceWarning, InputError, warn
 from truegraph.learning import inputs
 from truegraph.learning.graph_advice import warn_about_graph
-from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.pipeline import Run
-from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
+from truegraph.learning.search.distances import Distance, distance_of
 from truegraph.learning.search.masks import check_masks, masked_candidates
+from truegraph.learning.search.points import same_points, stacked
 from truegraph.progress import console_progress
 
 if TYPE_CHECKING:
@@ -209,7 +210,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         points = self._validated(X, reset=False)
         gate.check_finite("X", points)
-        if not _equal(points, self._points):
+        if not same_points(points, self._points):
             raise InputError(
                 f"X is not the data of fit; a graph of other nodes (shape {points.shape}) must be "
                 "learned anew: use fit_transform"
@@ -234,20 +235,20 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self._check_growth()
         points = self._validated(X, reset=False, at_least=1)
         inputs.check_points("X", points)
-        together = _stacked_points(self._points, points)
+        together = stacked(self._points, points)
         names = self._grown_names(X)
 
         def grown(run: Run, distance: Distance) -> LearnedGraph:
             return run.on_growth(self.graph_, distance)
 
-        self._run(settings, _distance(together, self.metric), grown, names)
+        self._run(settings, distance_of(together, self.metric), grown, names)
         self._points = together
         return self
 
     def _names(self, X: Any) -> list[Hashable] | None:
         """Return the names of the nodes by the column plan or the index of a table."""
         named = None if self.plan_ is None else self.plan_.ids(X)
-        return _row_names(X) if named is None else named
+        return row_names(X) if named is None else named
 
     def _grown_names(self, X: Any) -> list[Hashable] | None:
         """Return the names of old and new nodes together; None if there are none."""
@@ -281,7 +282,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         inputs.check_points("X", points)
         if self.plan_ is None:
             warn_about_points(points, self.metric)
-        return _distance(points, self.metric)
+        return distance_of(points, self.metric)
 
     def _validated(self, X: Any, reset: bool, at_least: int = 2) -> Any:
         if self.metric != "precomputed" and is_table(X):
@@ -348,10 +349,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self.certificate_ = self.graph_.certificate
         self.n_iter_ = max(1, self.certificate_.iterations)
         if not self.certificate_.converged:
-            warn(_not_converged(self.certificate_), ConvergenceWarning)
+            warn(self.certificate_.shortfall(), ConvergenceWarning)
 
-    def _fit_bipartite(self, users: Any, items: Any) -> LearnedGraph:
-        """Do what `learn_bipartite_graph` says."""
+    def fit_bipartite(self, users: Any, items: Any = None) -> GraphLearner:
+        """Learn the graph between users and items, see `learn_bipartite_graph`."""
         settings = inputs.check_settings(self.get_params(deep=False))
         if self.metric == "precomputed":
             if items is not None:
@@ -361,191 +362,21 @@ class GraphLearner(TransformerMixin, BaseEstimator):
                 )
             table = gate.table("users", users, finite=False)
             self._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
-            return self.graph_
+            return self
         if items is None:
             raise InputError("items is None; give a table of shape (n_items, n_features)")
         tables = [
             gate.table("users", users, finite=False),
             gate.table("items", items, finite=False),
         ]
-        self._learn(settings, _distance(_stacked(*tables), self.metric), tables[0].shape[0])
-        return self.graph_
+        self._learn(settings, distance_of(_stacked(*tables), self.metric), tables[0].shape[0])
+        return self
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.metric == "precomputed"
         return tags
-
-
-def learn_graph(
-    X: Any,
-    degree: float | str | None = None,
-    *,
-    theta: float | None = None,
-    alpha: float | None = None,
-    beta: float | None = None,
-    metric: str = "sqeuclidean",
-    candidate_ratio: float = 3.0,
-    candidates: str = "auto",
-    scope: str = "candidates",
-    solver: str = "newton",
-    tol: float = 1e-6,
-    max_iter: int | None = None,
-    first_theta: float | None = None,
-    mutual: bool = False,
-    local_scaling: int | None = None,
-    min_degree: int = 1,
-    connected: bool = False,
-    fixed_pairs: Any = None,
-    forbidden_pairs: Any = None,
-    plan: ColumnPlan | None = None,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> LearnedGraph:
-    """Learn the most probable graph of X.
-
-    Parameters
-    ----------
-    X : ndarray, DataFrame or sparse matrix of shape (n_nodes, n_features), or Distance
-        Mixed columns of a DataFrame are vectorised, see `ColumnPlan`; its id column or index
-        becomes the names of the graph's nodes. Arrays and matrices are taken as they are.
-    degree : float or "auto", optional
-        Wanted average number of edges per node; default 10.
-    fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
-        Pairs that are always, or never, candidates for an edge.
-    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n_jobs, progress
-        As the parameters of `GraphLearner`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from truegraph import learn_graph
-    >>> learn_graph(np.arange(6.0)[:, None], degree=2).n_nodes
-    6
-    """
-    learner = GraphLearner(
-        degree,
-        theta=theta,
-        alpha=alpha,
-        beta=beta,
-        metric=metric,
-        candidate_ratio=candidate_ratio,
-        candidates=candidates,
-        scope=scope,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        first_theta=first_theta,
-        mutual=mutual,
-        local_scaling=local_scaling,
-        min_degree=min_degree,
-        connected=connected,
-        plan=plan,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    return learner.fit(X, fixed_pairs=fixed_pairs, forbidden_pairs=forbidden_pairs).graph_
-
-
-def learn_bipartite_graph(
-    users: Any,
-    items: Any = None,
-    degree: float | str | None = None,
-    *,
-    theta: float | None = None,
-    alpha: float | None = None,
-    beta: float | None = None,
-    metric: str = "sqeuclidean",
-    candidate_ratio: float = 3.0,
-    candidates: str = "auto",
-    scope: str = "candidates",
-    solver: str = "newton",
-    tol: float = 1e-6,
-    max_iter: int | None = None,
-    first_theta: float | None = None,
-    mutual: bool = False,
-    local_scaling: int | None = None,
-    min_degree: int = 1,
-    connected: bool = False,
-    random_state: Any = None,
-    n_jobs: int | None = None,
-    progress: bool = False,
-) -> LearnedGraph:
-    """Learn the most probable graph between users and items: edges only across.
-
-    Every user and every item keeps a positive degree.
-
-    Parameters
-    ----------
-    users : ndarray or sparse matrix of shape (n_users, n_features)
-        With metric="precomputed": distances (n_users, n_items), of which the stored entries,
-        zeros included, are the candidate pairs; items is then left out.
-    items : ndarray or sparse matrix of shape (n_items, n_features)
-    degree : float or "auto", optional
-        Wanted average number of edges per user and item; default 10.
-    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
-        As the parameters of `GraphLearner`.
-
-    Returns
-    -------
-    graph : LearnedGraph
-        Nodes 0 .. n_users - 1 are users, the others items; see `LearnedGraph.biadjacency`.
-    """
-    learner = GraphLearner(
-        degree,
-        theta=theta,
-        alpha=alpha,
-        beta=beta,
-        metric=metric,
-        candidate_ratio=candidate_ratio,
-        candidates=candidates,
-        scope=scope,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        first_theta=first_theta,
-        mutual=mutual,
-        local_scaling=local_scaling,
-        min_degree=min_degree,
-        connected=connected,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
-    return learner._fit_bipartite(users, items)
-
-
-def _row_names(X: Any) -> list[Hashable] | None:
-    """Return the index of a DataFrame as names of nodes; None if it only counts the rows."""
-    index = getattr(X, "index", None)
-    if index is None or not hasattr(X, "columns"):
-        return None
-    names = list(index)
-    if names == list(range(len(names))):
-        return None
-    if not index.is_unique:
-        twice = index[index.duplicated()][0]
-        raise InputError(
-            f"the index of X holds {twice!r} more than once, but names its rows; use "
-            "X.reset_index(drop=True), or an index of distinct names"
-        )
-    plain = (str, int, float, tuple, np.generic)
-    return [name if isinstance(name, plain) else str(name) for name in names]
-
-
-def _equal(first: Any, second: Any) -> bool:
-    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
-        return np.array_equal(first, second)
-    if not (issparse(first) and issparse(second)):
-        return False
-    one: Any = first
-    other: Any = second
-    return bool(one.shape == other.shape and (one != other).nnz == 0)
 
 
 def _size(data: Distance | csr_array) -> int:
@@ -561,23 +392,4 @@ def _stacked(users: Any, items: Any) -> Any:
             f"users has {users.shape[1]} features and items has {items.shape[1]}; "
             "both must have the same"
         )
-    return _stacked_points(users, items)
-
-
-def _stacked_points(first: Any, second: Any) -> Any:
-    if issparse(first) or issparse(second):
-        return csr_array(vstack([csr_array(first), csr_array(second)]))
-    return np.vstack([first, second])
-
-
-def _distance(points: ArrayLike | csr_array, metric: str) -> Distance:
-    return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
-
-
-def _not_converged(certificate: Certificate) -> str:
-    return (
-        f"the {certificate.solver} solver stopped after {certificate.iterations} iterations at a "
-        f"relative gap of {certificate.relative_gap:.1e}, above tol={certificate.tolerance:g}; "
-        "the graph is feasible but not certified to tol. Raise max_iter or tol"
-        + ("" if certificate.solver == "newton" else ", or use solver='newton'")
-    )
+    return stacked(users, items)

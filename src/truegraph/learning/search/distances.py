@@ -229,6 +229,11 @@ class CosineDistance(Distance):
         return squared_distances(self._directions, rows, columns)
 
 
+def distance_of(points: ArrayLike | csr_array, metric: str) -> Distance:
+    """Return the "sqeuclidean" or "cosine" distance of points (n_nodes, n_features)."""
+    return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
+
+
 class LabelDisagreement(Distance):
     """The paper's D2: how often the labels around two nodes differ (its equation for D2).
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 from numba import njit, prange
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, hstack, issparse
+from scipy.sparse import csr_array, hstack, issparse, vstack
 
 from truegraph import gate
 from truegraph.errors import InputError
@@ -129,3 +129,21 @@ def _divided(points: Points, lengths: Floats) -> tuple[Points, NDArray[np.bool_]
 
 def _row_numbers(points: csr_array) -> NDArray[np.int64]:
     return np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
+
+
+def stacked(first: Any, second: Any) -> Any:
+    """Return the rows of two tables of points in one table, sparse if one of them is."""
+    if issparse(first) or issparse(second):
+        return csr_array(vstack([csr_array(first), csr_array(second)]))
+    return np.vstack([first, second])
+
+
+def same_points(first: Any, second: Any) -> bool:
+    """Return whether two tables of points, both dense or both sparse, hold the same values."""
+    if isinstance(first, np.ndarray) and isinstance(second, np.ndarray):
+        return np.array_equal(first, second)
+    if not (issparse(first) and issparse(second)):
+        return False
+    one: Any = first
+    other: Any = second
+    return bool(one.shape == other.shape and (one != other).nnz == 0)

@@ -11,7 +11,7 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from truegraph.learning.learned import LearnedGraph
-from truegraph.learning.learner import learn_graph
+from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.nn.graph_operators import normalised_adjacency, without_diagonal

@@ -18,7 +18,7 @@ from scipy.sparse import csr_array
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
-from truegraph.learning.learner import learn_graph
+from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import (
     Distance,
     EmbeddingDistance,

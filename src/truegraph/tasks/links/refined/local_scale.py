@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from truegraph.data.graphs.link_splits import Pairs
 from truegraph.learning.learned import LearnedGraph
-from truegraph.learning.learner import learn_graph
+from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.progress import Progress
