@@ -54,7 +54,7 @@ def _in_child() -> None:
 
 def _layer() -> str | None:
     try:
-        return str(numba.threading_layer())
+        return str(numba.threading_layer())  # type: ignore[attr-defined]
     except ValueError:  # no parallel loop has run yet
         return None
 

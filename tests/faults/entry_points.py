@@ -39,6 +39,7 @@ UNTRIED = {
     "ColumnPlan.from_document:arrays",
     "ColumnPlan.from_document:document",
     "ColumnPlan.get_feature_names_out:input_features",
+    "ColumnPlan.ids:X",
     "ColumnPlan.names:X",
     "ColumnPlan.to_document:arrays",
     "ColumnPlan.transform:X",
@@ -292,6 +293,20 @@ def _learning() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
             lambda v: truegraph.learn_bipartite_graph(np.ones((4, _width(v))), v, degree=2),
             points(POINTS[:8], SPARSE_POINTS[:8]),
         ),
+        "GraphLearner.fit_bipartite:users": (
+            lambda v: learner(degree=2).fit_bipartite(v, np.ones((4, _width(v)))),
+            points(POINTS[:8], SPARSE_POINTS[:8]),
+        ),
+        "GraphLearner.fit_bipartite:items": (
+            lambda v: learner(degree=2).fit_bipartite(np.ones((4, _width(v))), v),
+            points(POINTS[:8], SPARSE_POINTS[:8]),
+        ),
+        "GraphLearner.update:X": (
+            lambda v: (
+                learner(degree=3).fit(POINTS if not sparse.issparse(v) else SPARSE_POINTS).update(v)
+            ),
+            points(),
+        ),
         "GraphLearner.fit:X": (lambda v: learner(degree=3).fit(v), points()),
         "GraphLearner.fit:fixed_pairs": (
             lambda v: learner(degree=3).fit(POINTS, fixed_pairs=v),
@@ -534,6 +549,12 @@ def _estimators() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
             POINTS, LABELS, graph=GRAPH
         ),
         listed(POINTS, {k: f for k, f in DENSE.items() if k != "a number"}, sized=True),
+    )
+    found["BayesianNodeClassifier:class_prior"] = (
+        lambda v: truegraph.BayesianNodeClassifier(class_prior=v, random_state=0).fit(
+            POINTS, LABELS, graph=GRAPH
+        ),
+        listed(np.full(2, 0.5), DENSE | {"negative": lambda a: -a}, sized=True),
     )
     spreading = truegraph.GraphLabelSpreading
     found |= {
