@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench clean
+.PHONY: run test check bench fuzz clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -27,6 +27,9 @@ check: $(READY)  ## style, types and import rules
 
 bench: $(READY)  ## the graph learning benchmark (see benchmarks/README.md for all)
 	$(BIN)/python benchmarks/graph_learning.py
+
+fuzz: $(READY)  ## hostile input for readers, gate and loaders; make fuzz MINUTES=120
+	$(BIN)/python scripts/fuzz.py --minutes $(or $(MINUTES),60)
 
 clean:
 	rm -rf .venv runs

@@ -16,6 +16,7 @@ from importlib import metadata
 from typing import Any
 
 import numba
+from numba.np.ufunc.parallel import threading_layer
 
 from truegraph.errors import TruegraphError
 
@@ -54,7 +55,7 @@ def _in_child() -> None:
 
 def _layer() -> str | None:
     try:
-        return str(numba.threading_layer())  # type: ignore[attr-defined]
+        return str(threading_layer())
     except ValueError:  # no parallel loop has run yet
         return None
 

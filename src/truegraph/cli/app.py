@@ -82,7 +82,12 @@ def _truegraph(
 
 def main() -> None:
     """Run the program on the arguments of the process and exit."""
-    sys.exit(run(sys.argv[1:]))
+    code = run(sys.argv[1:])
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader, such as head, has had enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -91,8 +96,8 @@ def run(arguments: Sequence[str]) -> int:
         warnings.showwarning = _show_warning
         try:
             return _ended(app(list(arguments), prog_name="truegraph", standalone_mode=False))
-        except SystemExit as end:  # how typer ends after --help
-            return _ended(end.code)
+        except SystemExit as end:  # how typer ends after --help, and when nobody reads on
+            return 0 if isinstance(end.__context__, BrokenPipeError) else _ended(end.code)
         except _WRONG_USAGE as error:  # wrong usage: the line of usage, then the error
             error.show()
             return int(error.exit_code)

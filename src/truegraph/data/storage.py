@@ -10,6 +10,7 @@ import json
 import math
 import os
 import secrets
+import tokenize
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
@@ -26,7 +27,11 @@ from truegraph.errors import InputError, TruegraphError, WriteError
 
 PathLike = str | os.PathLike[str]
 
-_NPZ_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError)
+_NPZ_DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError),
+    *(NotImplementedError, RuntimeError, TypeError, OverflowError),  # of zipfile: unknown methods
+    *(SyntaxError, tokenize.TokenError, RecursionError),  # of NumPy's headers
+)
 
 
 @contextmanager

@@ -154,18 +154,21 @@ class CsvTable:
         marks: dict[str, Any] = {"na_filter": False, "usecols": sorted(types or ())}
         if types is None:
             marks = {"na_values": ["?", "-", "--"], "low_memory": False}
-        return pd.read_csv(
-            self.path,
-            sep=r"\s+" if self.delimiter == " " else self.delimiter,
-            header=None,
-            names=list(range(len(self.first))),
-            skiprows=self._first_line if header else self._above,
-            dtype=types,
-            skipinitialspace=True,
-            index_col=False,
-            encoding="utf-8-sig",
-            **marks,
-        )
+        try:
+            return pd.read_csv(
+                self.path,
+                sep=r"\s+" if self.delimiter == " " else self.delimiter,
+                header=None,
+                names=list(range(len(self.first))),
+                skiprows=self._first_line if header else self._above,
+                dtype=types,
+                skipinitialspace=True,
+                index_col=False,
+                encoding="utf-8-sig",
+                **marks,
+            )
+        except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
+            raise _no_text(self.path, error) from error
 
     def _check_field_counts(self) -> None:
         try:

@@ -136,7 +136,7 @@ class Experiment:
         """Make an experiment of what a file says, and refuse what is not known."""
         task = find_task(str(_required(content, "task")))
         check_known(content, (*_OWN_KEYS, *task.conditions), "key")
-        name = str(_required(content, "name"))
+        name = _checked_name(_required(content, "name"))
         experiment = cls(
             name=name,
             title=str(content.get("title", name)),
@@ -170,6 +170,10 @@ class Experiment:
             raise InputError(f"{path}: not valid TOML: {error}.") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
+        except RecursionError as error:
+            raise InputError(f"{path}: not usable TOML: it is nested too deeply.") from error
+        except (ValueError, OverflowError) as error:  # a number of thousands of digits
+            raise InputError(f"{path}: not usable TOML: {error}.") from error
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` reads."""
@@ -268,6 +272,16 @@ class Experiment:
         known = dict.fromkeys(word for entry in self.models for word in (entry.label, entry.name))
         _some("models", wanted, tuple(known), self.name)
         return tuple(entry for entry in self.models if {entry.name, entry.label} & set(wanted))
+
+
+def _checked_name(value: Any) -> str:
+    """Return the name of an experiment, which is also the name of a folder."""
+    name = str(value)
+    if not name or name in (".", "..") or set(name) & set("/\\\0") or len(name) > 200:
+        raise InputError(
+            f"name={name[:80]!r} cannot name the folder of the run; use letters and digits."
+        )
+    return name
 
 
 def builtin_experiments() -> dict[str, Experiment]:

@@ -212,7 +212,7 @@ class TrialStore:
 
     def _stored_experiment(self) -> dict[str, Any]:
         row = self._connection.execute("SELECT value FROM run WHERE name = 'experiment'").fetchone()
-        content: dict[str, Any] = json.loads(row[0])
+        content: dict[str, Any] = _from_json("experiment", row[0])
         return content
 
     @property
@@ -250,7 +250,7 @@ class TrialStore:
             rows = self._connection.execute(
                 f"SELECT {_COLUMNS} FROM trials ORDER BY finished, rowid"
             ).fetchall()
-        return [_record(row) for row in rows]
+            return [_record(row) for row in rows]
 
     def records(self) -> list[TrialRecord]:
         """Return the trials of the experiment as it is now.
@@ -300,11 +300,18 @@ def _row(record: TrialRecord) -> list[Any]:
 
 def _record(row: tuple[Any, ...]) -> TrialRecord:
     values: dict[str, Any] = {
-        name: json.loads(value) if name in _JSON else value
+        name: _from_json(name, value) if name in _JSON else value
         for name, value in zip(_NAMES, row, strict=True)
     }
     values["notes"] = tuple(values["notes"])
     return TrialRecord(**values)
+
+
+def _from_json(name: str, text: Any) -> Any:
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise sqlite3.DatabaseError(f"a damaged cell in the column {name} ({error})") from error
 
 
 @contextmanager
@@ -329,6 +336,7 @@ _REMEDIES: Mapping[str, str] = {
     "locked": "other processes kept it busy for a minute. Run the same command to continue.",
     "disk I/O": "the disk cannot be read or written. Trials stored before are safe; see to the "
     "disk and run the same command to continue.",
+    "damaged cell": "holds something that truegraph did not write. Restore the file from a copy.",
     "not a database": "is not a store of trials. Give the folder that truegraph reproduce wrote.",
 }
 

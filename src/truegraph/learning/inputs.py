@@ -20,6 +20,9 @@ ENGINES = ("auto", "exact", "hnsw", "ivf")
 SCOPES = ("candidates", "global")
 SOLVERS = ("newton", "primal-dual")
 _DEFAULT_DEGREE = 10.0
+_SMALLEST_DISTANCE = 1e-290
+_SMALLEST_TOL = 1e-15  # a relative gap below the precision of float64 cannot be seen
+_EXTREME = 1e100
 _AUTO_DEGREE = 12.0  # results/graph_quality_development.csv
 DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
 
@@ -70,7 +73,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
         engine=options["candidates"],
         scope=options["scope"],
         solver=options["solver"],
-        tol=check_number("tol", options["tol"], above=0.0),
+        tol=check_number("tol", options["tol"], at_least=_SMALLEST_TOL),
         max_iter=(
             DEFAULT_MAX_ITER[options["solver"]]
             if max_iter is None
@@ -133,6 +136,11 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
 
         alpha = check_number("alpha", options["alpha"], above=0.0)
         beta = check_number("beta", options["beta"], above=0.0)
+        if not 1.0 / _EXTREME < alpha < _EXTREME or not 1.0 / _EXTREME < beta < _EXTREME:
+            raise InputError(
+                f"alpha={alpha:g} and beta={beta:g} are too extreme for float64; give numbers "
+                f"between {1.0 / _EXTREME:g} and {_EXTREME:g}, or degree"
+            )
         theta, scale = one_parameter_form(alpha, beta)
         return None, theta, scale
     if len(given) > 1 or given in (["alpha"], ["beta"]):
@@ -324,6 +332,12 @@ def _stored(matrix: Any, name: str) -> csr_array:
         stored.indices = stored.indices.astype(np.int32, copy=False)
         stored.indptr = stored.indptr.astype(np.int32, copy=False)
     check_finite(name, stored)
+    largest = float(stored.data.max(initial=0.0))
+    if 0.0 < largest < _SMALLEST_DISTANCE:
+        raise InputError(
+            f"{name} has no distance larger than {largest:g}, too small for float64; scale the "
+            "distances up"
+        )
     if stored.nnz and stored.data.min() < 0.0:
         entry = int(np.flatnonzero(stored.data < 0.0)[0])
         raise InputError(

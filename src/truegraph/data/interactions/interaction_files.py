@@ -143,11 +143,11 @@ def read_user_lists(path: PathLike) -> Interactions:
     """
     users: list[int] = []
     items: list[int] = []
-    with existing_file(path).open(encoding="utf-8") as stream:
+    with existing_file(path).open("rb") as stream:
         for number, line in enumerate(stream, start=1):
             try:
-                user, *own = [int(field) for field in line.split()] or [0]
-            except (ValueError, UnicodeDecodeError) as error:
+                user, *own = [int(field) for field in line.decode("utf-8").split()] or [0]
+            except ValueError as error:  # UnicodeDecodeError is one, too
                 raise InputError(
                     f"{path}, line {number}: must be whole numbers, first the user, then the "
                     f"items: {error}."
@@ -186,10 +186,25 @@ def from_interaction_array(array: NDArray[Any], where: str) -> Interactions:
             f"{where}: interactions has shape {array.shape} and type {array.dtype}; it must be "
             "numbers in 2 to 4 columns: user, item, rating, time."
         )
-    ids = array[:, :2].astype(np.int64)
+    ids = _whole_ids(array[:, :2], where)
     rating = array[:, 2] if array.shape[1] > 2 else None
     time = array[:, 3] if array.shape[1] > 3 else None
     return Interactions.from_arrays(ids[:, 0], ids[:, 1], rating, time)
+
+
+def _whole_ids(ids: NDArray[Any], where: str) -> NDArray[np.int64]:
+    """Return ids as int64; what is no whole number, or would become another one, is refused."""
+    if ids.dtype.kind == "f":
+        bad = ~(np.isfinite(ids) & (ids == np.floor(ids)) & (np.abs(ids) <= 2.0**53))
+    else:
+        bad = ids > np.iinfo(np.int64).max
+    if bad.any():
+        row, column = (int(place[0]) for place in np.nonzero(bad))
+        raise InputError(
+            f"{where}: row {row} of interactions has the {('user', 'item')[column]} "
+            f"{ids[row, column]}, which is no whole number that fits into 64 bits. Number the ids."
+        )
+    return ids.astype(np.int64)
 
 
 def to_table(interactions: Interactions) -> pd.DataFrame:

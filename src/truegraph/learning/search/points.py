@@ -16,6 +16,8 @@ from truegraph.learning.inputs import check_points
 Floats = NDArray[np.float64]
 Points = NDArray[Any] | csr_array
 
+_SMALLEST_POINTS = 1e-150
+
 _compiled = njit(parallel=True, cache=True, nogil=True)
 
 
@@ -72,6 +74,11 @@ def check_squares(points: Points) -> None:
         raise InputError(
             f"points has values as large as {largest:g}, whose squared distances overflow; "
             "scale the points down"
+        )
+    if 0.0 < largest < _SMALLEST_POINTS:
+        raise InputError(
+            f"points has no value larger than {largest:g}, whose squared distances are too small "
+            "for float64; scale the points up"
         )
 
 

@@ -42,6 +42,9 @@ def _count_edges(
         out[i] = count
 
 
+_LARGEST_LOG = 700.0  # of theta; its exponential must not overflow
+
+
 class NodesAlone:
     """Degree and theta, were every node's multiplier that of its own problem."""
 
@@ -60,10 +63,11 @@ class NodesAlone:
 
     def theta(self, degree: float) -> float:
         """Return a theta for that degree, or the scale of the distances if ties forbid one."""
-        first = at = -math.log(degree * self._typical) if self._typical > 0.0 else 0.0
+        first = -math.log(degree * self._typical) if self._typical > 0.0 else 0.0
+        first = at = min(first, _LARGEST_LOG)
         low, high = -math.inf, math.inf  # log theta: too dense, too sparse
         for _ in range(_MAX_COUNTS):  # a pass over the pairs each; a plateau may take too many
-            if abs(at - first) > _FARTHEST:
+            if abs(at - first) > _FARTHEST or at > _LARGEST_LOG:
                 break
             error = math.log(self.degree(math.exp(at)) / degree)
             if abs(error) <= _GUESS_ACCURACY:

@@ -1,0 +1,229 @@
+"""Hostile input for readers, the gate and the loaders, for a bounded time.
+
+    python scripts/fuzz.py --minutes 60
+
+Every target takes bytes, or a list of numbers, that hypothesis makes up and makes worse; it may
+raise a TruegraphError and nothing else. What is found is printed as the smallest example, and the
+program ends with 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from truegraph import LearnedGraph, Recommender, TruegraphError, data, gate, learn_graph
+from truegraph.experiments import Experiment
+
+FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-"))
+POINTS = np.random.default_rng(0).normal(size=(12, 2))
+TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
+CELL = st.one_of(
+    TEXT,
+    st.sampled_from(["", "nan", "inf", "1e400", "-0", "=1+1", '"', "true", "2020-01-01", "1,5"]),
+    st.floats().map(str),
+    st.integers(-(2**70), 2**70).map(str),
+)
+TABLE = st.tuples(
+    st.sampled_from([",", ";", "\t", " "]), st.lists(st.lists(CELL, max_size=5), max_size=6)
+).map(lambda parts: "\n".join(parts[0].join(row) for row in parts[1]).encode("utf-8", "replace"))
+CONTENT = st.one_of(TABLE, st.binary(max_size=200))
+
+
+def damaged(original: bytes) -> st.SearchStrategy[bytes]:
+    """Change some bytes of something sound, or cut it."""
+    changes = st.lists(
+        st.tuples(st.integers(0, len(original) - 1), st.integers(0, 255)), min_size=1, max_size=6
+    )
+
+    def applied(found: tuple[list[tuple[int, int]], int]) -> bytes:
+        copy = bytearray(original)
+        for place, value in found[0]:
+            copy[place] = value
+        return bytes(copy[: found[1]])
+
+    return st.tuples(changes, st.integers(len(original) // 2, len(original))).map(applied)
+
+
+def reading(read: Callable[[Path], Any], name: str) -> Callable[[bytes], None]:
+    """Return a target that writes bytes to a file and reads it."""
+
+    def target(content: bytes) -> None:
+        path = FOLDER / name
+        path.write_bytes(content)
+        read(path)
+
+    return target
+
+
+def npz(arrays: dict[str, Any]) -> bytes:
+    """Return arrays as the bytes of an npz file."""
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def parquet() -> bytes:
+    """Return a sound Parquet file."""
+    import pandas as pd
+
+    stream = io.BytesIO()
+    pd.DataFrame({"user": ["a", "b"], "item": ["x", "y"], "rating": [1.0, 2.0]}).to_parquet(stream)
+    return stream.getvalue()
+
+
+def graph_file() -> bytes:
+    """Return a sound learned graph."""
+    learn_graph(POINTS, 3).save(FOLDER / "sound.npz")
+    return (FOLDER / "sound.npz").read_bytes()
+
+
+def unpacked_and_damaged(original: bytes) -> st.SearchStrategy[bytes]:
+    """Damage the arrays within an npz file, and pack them soundly again."""
+    with zipfile.ZipFile(io.BytesIO(original)) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+
+    def packed(found: tuple[str, bytes]) -> bytes:
+        stream = io.BytesIO()
+        with zipfile.ZipFile(stream, "w") as archive:
+            for name, content in (members | {found[0]: found[1]}).items():
+                archive.writestr(name, content)
+        return stream.getvalue()
+
+    return st.sampled_from(sorted(members)).flatmap(
+        lambda name: damaged(members[name]).map(lambda content: packed((name, content)))
+    )
+
+
+ARRAYS = st.tuples(
+    st.integers(0, 4),
+    st.integers(0, 4),
+    st.lists(st.integers(-2, 6), max_size=7),
+    st.lists(st.integers(-2, 6), max_size=7),
+    st.lists(st.floats() | st.integers(-(2**63), 2**63 - 1), max_size=7),
+)
+
+
+def through_the_gate(parts: Any) -> None:
+    """Learn from a sparse matrix of made-up arrays."""
+    rows, columns, indptr, indices, values = parts
+    matrix = sparse.csr_array((rows, columns))
+    matrix.indptr, matrix.indices = np.array(indptr, dtype=int), np.array(indices, dtype=int)
+    matrix.data = np.array(values, dtype=float)
+    checked = gate.sparse_matrix("M", matrix)
+    assert checked.shape == (rows, columns)
+    learn_graph(checked, 1)
+
+
+def experiment(path: Path) -> None:
+    """Read an experiment and write it again."""
+    json.dumps(Experiment.from_toml(path).to_dict())
+
+
+def targets() -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
+    """Return what is fed with what."""
+    toml = b'task = "classification"\ndatasets = ["cora"]\nmodels = ["gcn"]\nseed = 3\ntrials = 2\n'
+    pairs = npz({"interactions": np.array([[0, 1], [1, 1]])})
+    floats = st.lists(st.lists(st.floats() | st.integers(0, 2**64 - 1), min_size=2, max_size=2))
+    model = FOLDER / "model"
+    Recommender("ease", random_state=0).fit(sparse.csr_array(np.tri(6, 5))).save(model)
+    document = (model / "recommender.json").read_bytes()
+
+    def load_model(content: bytes) -> None:
+        (model / "recommender.json").write_bytes(content)
+        Recommender.load(model)
+
+    return {
+        "points.csv": (reading(data.read_points, "points.csv"), CONTENT),
+        "edges.csv": (reading(data.read_edges, "edges.csv"), CONTENT),
+        "labels.csv": (reading(data.read_labels, "labels.csv"), CONTENT),
+        "interactions.csv": (reading(data.read_interactions, "interactions.csv"), CONTENT),
+        "table.inter": (reading(data.read_interactions, "table.inter"), CONTENT),
+        "lists.txt": (reading(data.read_user_lists, "lists.txt"), CONTENT),
+        "table.parquet": (reading(data.read_interactions, "t.parquet"), damaged(parquet())),
+        "pairs.npz": (reading(data.read_interactions, "pairs.npz"), damaged(pairs)),
+        "pairs of numbers": (
+            reading(data.read_interactions, "numbers.npz"),
+            floats.map(lambda rows: npz({"interactions": np.array(rows)})),
+        ),
+        "points.npz": (reading(data.read_points, "p.npz"), unpacked_and_damaged(pairs)),
+        "experiment.toml": (reading(experiment, "e.toml"), damaged(toml) | CONTENT),
+        "gate": (through_the_gate, ARRAYS),
+        "graph.npz": (reading(LearnedGraph.load, "graph.npz"), damaged(graph_file())),
+        "graph's arrays": (
+            reading(lambda path: LearnedGraph.load(path).posterior(), "inside.npz"),
+            unpacked_and_damaged(graph_file()),
+        ),
+        "model": (load_model, damaged(document)),
+    }
+
+
+def tried(target: Callable[[Any], None], strategy: Any, number: int, examples: int) -> str | None:
+    """Run examples; return the traceback of what a target must not raise."""
+
+    @seed(number)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def run(value: Any) -> None:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                target(value)
+            except TruegraphError:
+                return
+
+    try:
+        run()
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        return traceback.format_exc(limit=-6)
+    return None
+
+
+def main() -> int:
+    """Fuzz for the given time, target after target, with ever new seeds."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--minutes", type=float, default=60.0)
+    parser.add_argument("--examples", type=int, default=150, help="of a target at a time")
+    parser.add_argument("--seed", type=int, default=0)
+    options = parser.parse_args()
+    end = time.monotonic() + 60.0 * options.minutes
+    found: dict[str, str] = {}
+    all_targets, rounds = targets(), 0
+    while time.monotonic() < end:
+        for name, (target, strategy) in all_targets.items():
+            if time.monotonic() >= end:
+                break
+            if name not in found:
+                problem = tried(target, strategy, options.seed + rounds, options.examples)
+                if problem is not None:
+                    found[name] = problem
+                    print(f"--- {name}, seed {options.seed + rounds}\n{problem}", flush=True)
+        rounds += 1
+    print(f"{rounds} rounds of {options.examples} examples, {len(found)} findings", flush=True)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
