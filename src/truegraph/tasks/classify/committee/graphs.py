@@ -89,10 +89,10 @@ def learn_from(
     dimension = _LEARNED_DIMENSION if nodes <= _MANY_NODES else _FEW_DIMENSIONS
     axes = leading_axes(coordinates, dimension)
     points = _points(coordinates, axes, has_directions)
+    distance = EmbeddingDistance(points)
     if degree is None:
-        nearest = distance_graph(EmbeddingDistance(points), NEIGHBOURS)
-        return PointGraph(nearest, None, axes, has_directions)
-    learned = learn_graph(points, allowed_degree(degree, nodes), random_state=0)
+        return PointGraph(distance_graph(distance, NEIGHBOURS), None, axes, has_directions)
+    learned = learn_graph(distance, allowed_degree(degree, nodes), random_state=0)
     return PointGraph(learned.adjacency, learned, axes, has_directions)
 
 

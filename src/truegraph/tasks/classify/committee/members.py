@@ -76,6 +76,8 @@ def train_members(
     if not options.learned_graphs:
         settings["rounds"] = 0
     part = problem.select(tried)
+    # Notes and alarms of a member are not the committee's.
+    run = replace(run, keep_graphs=False, notes=[], alarms=[])
     first = fitting_options(part, RECIPES[names[0]].options(settings), run)
     left_out = left_out_predictions(part, first, run)
     for place, trial in enumerate(tried):
@@ -130,13 +132,12 @@ def _trained(
     name: str, problem: Problem, options: Any, left_out: LeftOut, run: Run
 ) -> list[TrainedMember]:
     method = RECIPES[name]
-    alone = replace(run, keep_graphs=False)
-    fitting = fitting_options(problem, options, alone)
+    fitting = fitting_options(problem, options, run)
     at_once = method.trials_at_once(problem, fitting)
     found = []
     for first in range(0, problem.trials, at_once):
         some = range(first, min(first + at_once, problem.trials))
-        results = method.run_given(problem.select(some), fitting, left_out.select(some), alone)
+        results = method.run_given(problem.select(some), fitting, left_out.select(some), run)
         weights = results.weights or [None] * len(some)
         found += [TrainedMember(*pair) for pair in zip(results.probabilities, weights, strict=True)]
     return found
