@@ -283,7 +283,7 @@ def test_which_recommender_is_best_for_ones_own_file(program, people: Path) -> N
         (["classify", "cora", "--out", "labels.csv"], "--out labels.csv: is a file."),
         (["classify", *FILES, "--per-class", "25"], "leave 5 labelled nodes to test on"),
         (["links", "cora", "--models", "vgea"], "Did you mean 'vgae'"),
-        (["links", "cora", "--models", "vgae", "--degree", "3"], "or add bvgae"),
+        (["links", "cora", "--models", "vgae", "--degree", "3"], "such as bvgae"),
         (["links", "cora", "--target", "both"], "must be one of combined, observed"),
         (["links", "digits", "--component", "full"], "has no graph"),
         (["links"], "nothing to compare on"),

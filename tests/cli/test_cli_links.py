@@ -34,10 +34,10 @@ def test_own_files(program, people: Path, files: list[str] | None) -> None:
     done = program("links", *(files or ["--edges", "edges.csv"]), "--top", 20, "--out", "new/l.csv")
     assert done.code == 0, done.err
     table = pd.read_csv("new/l.csv")
-    assert list(table.columns[:4]) == ["source", "target", "probability", "uncertainty"]
-    shared = table[table["common_neighbours"] > 0]
-    assert len(shared) > 0
-    assert shared["through"].str.startswith("person ").all()
+    reasons = ["common_neighbours", "through", "shared_features", "slack"]
+    assert list(table.columns) == ["source", "target", "probability", "uncertainty", *reasons]
+    shared = table["through"].dropna().str.split("; ").explode()
+    assert shared.str.startswith("person ").all()
     assert len(table) == 20
     assert table["probability"].is_monotonic_decreasing
     assert table["probability"].between(0, 1).all()
@@ -52,7 +52,8 @@ def test_own_files(program, people: Path, files: list[str] | None) -> None:
         assert pair not in known
         assert pair[::-1] not in known
     assert "Suggested 20 links for 60 nodes" in done.out
-    assert "refined scores by" in done.out
+    assert "pairs: up to" in done.out
+    assert ("eigenvectors" in done.out) == (files is None)
 
 
 def test_own_files_as_json_and_a_base_model(program, people: Path) -> None:
@@ -66,14 +67,19 @@ def test_own_files_as_json_and_a_base_model(program, people: Path) -> None:
     assert document["missing"] == 0.2
     assert document["suggested"] == 3
     assert document["learned_edges"] is None
+    assert document["mean_uncertainty"] > 0.0  # of the count of right suggestions
+    assert document["searched"].startswith("all ")
     assert done.err == ""
 
 
-def test_missing_links_move_probabilities_but_not_the_order(program, people: Path) -> None:
+@pytest.mark.parametrize("model", ["refined", "adamic-adar"])
+def test_what_is_missing_moves_probabilities_but_not_the_links(
+    program, people: Path, model: str
+) -> None:
     tables = []
-    for share in (0.1, 0.3):
-        words = ["--edges", "edges.csv", "--missing", share, "--out", "l.csv"]
-        assert program("links", *words).code == 0
+    for missing in ((), ("--missing", 0.15)):
+        given = ("--edges", "edges.csv", "--model", model, *missing, "--out", "l.csv")
+        assert program("links", *given).code == 0
         tables.append(pd.read_csv("l.csv"))
     assert (tables[0]["source"] == tables[1]["source"]).all()
     first, second = (table["probability"] for table in tables)
@@ -87,14 +93,14 @@ def test_missing_links_move_probabilities_but_not_the_order(program, people: Pat
         ([], "nothing to learn from"),
         (["--features", "features.csv"], "nothing to learn from"),
         (["--edges", "edges.csv", "--model", "vgea"], "Did you mean 'vgae'"),
-        (["--edges", "edges.csv", "--model", "vgae", "--degree", "3"], "or add bvgae"),
+        (["--edges", "edges.csv", "--degree", "3"], "such as bvgae"),
         (
-            ["--edges", "edges.csv", "--model", "bgae", "--degree", "-1"],
-            "a finite number above 0",
+            ["--edges", "edges.csv", "--model", "bvgae", "--degree", "-1"],
+            "must be a finite number above 0",
         ),
         (
-            ["--edges", "edges.csv", "--model", "bgae", "--target", "both"],
-            "one of combined, observed",
+            ["--edges", "edges.csv", "--model", "bvgae", "--target", "both"],
+            "must be one of combined, observed",
         ),
         (["cora"], "use: truegraph compare links cora --models vgae,bvgae"),
         (["cora", "--model", "vgae", "--trials", "3"], "truegraph compare links cora --trials 3"),

@@ -37,15 +37,14 @@ def links(
             metavar="NAME",
             show_default=True,
         ),
-    ] = "refined",
+    ] = REFINED,
     degree: cli.Degree = None,
     target: cli.Target = None,
     missing: Annotated[
         float,
         option(
             MODEL,
-            "Share of the true links that the graph lacks, which the probabilities depend on; "
-            "nothing in the graph tells it.",
+            "Share of the true links that your graph lacks, which the probabilities depend on.",
             show_default=True,
         ),
     ] = 0.1,
@@ -146,15 +145,22 @@ def _fit(dataset: NodeDataset, job: _Job) -> LinkEstimator:
 
 
 def _named(dataset: NodeDataset, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the suggestions with the names of the nodes."""
-    names = dataset.node_names
+    """Return the suggestions with the names of nodes and features."""
+    names, plan = dataset.node_names, dataset.plan
     assert names is not None  # files name their nodes
+    features = None if plan is None else plan.get_feature_names_out()
     return table.assign(
         source=names[table["source"]],
         target=names[table["target"]],
-        through=["; ".join(names[list(nodes)]) for nodes in table["through"]],
-        shared_features=["; ".join(map(str, shared)) for shared in table["shared_features"]],
+        through=[_listed(names[row]) for row in table["through"]],
+        shared_features=[
+            _listed(row if features is None else features[row]) for row in table["shared_features"]
+        ],
     )
+
+
+def _listed(found: Any) -> str:
+    return "; ".join(str(name) for name in found)
 
 
 def _document(
@@ -172,6 +178,7 @@ def _document(
         "seed": job.seed,
         "options": job.options,
         "missing": job.missing,
+        "searched": predictor.searched_,
         "statistics": dataset.statistics(),
         "suggested": len(table),
         "probability": {
@@ -198,7 +205,8 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
         for position, row in enumerate(table.head(5).itertuples(index=False))
     ]
     rows += [
-        ("missing", f"{document['missing']:.2g} of the true links, as assumed by --missing"),
+        ("missing", f"{document['missing']:.2g} of the true links are taken to be missing"),
+        ("searched", document["searched"]),
         ("learned", "no graph" if learned is None else f"{learned:,} edges"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
@@ -208,4 +216,5 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
 
 def _chance(row: Any) -> str:
     spread = "" if row.uncertainty != row.uncertainty else f" ± {row.uncertainty:.2g}"
-    return f"probability {row.probability:.2g}{spread}"
+    through = f"  through {row.through}" if row.through else ""
+    return f"probability {row.probability:.2g}{spread}{through}"

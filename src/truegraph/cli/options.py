@@ -215,7 +215,7 @@ def link_options(
     if given and not set(BAYESIAN_LINKS) & set(names):
         raise InputError(
             f"--{next(iter(given))} is an option of the Bayesian versions, but the models are "
-            f"{', '.join(names)}; remove it, or add b{next(iter(names))}."
+            f"{', '.join(names)}; remove it, or use a Bayesian version, such as bvgae."
         )
     _check_degree(degree)
     if target is not None:
