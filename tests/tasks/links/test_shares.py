@@ -67,3 +67,10 @@ def test_a_weight_stands_for_suggestions():
     weighed = count_shares(scores, is_right, hidden=0.1, weight=np.full(400, 3.0))
     np.testing.assert_allclose(plain.shares, weighed.shares)
     np.testing.assert_allclose(plain.errors, weighed.errors)
+
+
+def test_a_few_suggestions_at_the_bottom_do_not_lift_the_others():
+    scores = np.concatenate([[0.0], np.linspace(1.0, 2.0, 500)])
+    is_right = np.arange(501) % 40 == 39
+    shares = count_shares(scores, is_right, hidden=0.1)
+    assert shares.shares.max() < 0.1

@@ -142,7 +142,8 @@ def _steps(
 ) -> ScoreShares:
     """Return the map of ascending values (v,) that are divided into steps."""
     total, hits = np.bincount(step, weights=count), np.bincount(step, weights=right)
-    share = np.maximum.accumulate((hits + 0.5) / (total + 1.0))
+    # The lowest step may be of a few suggestions only: it must not lift those above it.
+    share = np.minimum.accumulate(((hits + 0.5) / (total + 1.0))[::-1])[::-1]
     error = np.sqrt(share * (1.0 - share) / (total + 1.0))
     first = np.searchsorted(step, np.arange(len(total)))
     last = np.append(first[1:], len(values)) - 1

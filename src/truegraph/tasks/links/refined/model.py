@@ -30,6 +30,7 @@ _SCALES = {
     "off": "without a local scale",
 }
 _NON_LINKS = 2  # per link
+_FEWEST_NON_LINKS = 5
 _MOST_LINKS = 100_000  # that are scored; there are only a few weights to be found
 _BLOCK = 1 << 16  # pairs scored at a time
 _DRAWS = 8  # rounds of drawing pairs across the sides of a bipartite graph
@@ -236,7 +237,13 @@ def fair_non_links(
     graph: csr_array, known: csr_array, count: int, rng: np.random.Generator
 ) -> Pairs:
     """Draw pairs without a link that could have one: in a bipartite graph across its sides."""
-    count = min(count, _available(known))
+    available = _available(known)
+    if available < _FEWEST_NON_LINKS:
+        raise InputError(
+            f"the graph has {available} pairs without a link among {known.shape[0]} nodes, too few "
+            f"to learn from. Give a sparser graph, with at least {_FEWEST_NON_LINKS} of them."
+        )
+    count = min(count, available)
     sides = bipartite_sides(graph)
     if sides is None:
         return sample_non_links(known, count, rng)
