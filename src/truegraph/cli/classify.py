@@ -10,17 +10,30 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truegraph.cli import options as cli
+from truegraph.cli import table_options as tables
 from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import GRAPH_ENDINGS, announce, check_target, print_json, print_rows
+from truegraph.cli.outputs import (
+    GRAPH_ENDINGS,
+    announce,
+    check_target,
+    print_json,
+    print_rows,
+    recorded_warnings,
+    report_target,
+    write_page,
+)
 from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
-    from truegraph.data import NodeDataset
+    from truegraph.data import ColumnPlan, NodeDataset
+    from truegraph.report.page import Page
     from truegraph.tasks.classify.fitting import NodeEstimator
 
 
@@ -29,6 +42,15 @@ def classify(
     edges: cli.Edges = None,
     features: cli.Features = None,
     labels: cli.Labels = None,
+    scale: tables.Scale = "auto",
+    id_column: tables.IdColumn = None,
+    drop: tables.Drop = None,
+    columns: tables.Columns = None,
+    from_column: tables.FromColumn = None,
+    to_column: tables.ToColumn = None,
+    weight_column: tables.WeightColumn = None,
+    duplicates: tables.Duplicates = "max",
+    directed: tables.Directed = "any",
     model: Annotated[
         str | None,
         option(
@@ -48,6 +70,7 @@ def classify(
         Path | None,
         option(OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"),
     ] = None,
+    report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
     jobs: cli.Threads = None,
@@ -66,8 +89,11 @@ def classify(
         model=names[0] if names else None,
         seed=seed,
         options=cli.classifier_options(names or GRAPH_LEARNERS, degree, samples),
+        plan=tables.column_plan(scale, id_column, drop, columns),
+        reading=tables.edge_options(from_column, to_column, weight_column, duplicates, directed),
         out=_target(out),
         graph_out=graph_out,
+        page=report_target(report, out),
         cache=cache,
         jobs=jobs,
         as_json=as_json,
@@ -89,8 +115,11 @@ class _Job:
     model: str | None
     seed: int
     options: dict[str, Any]
+    plan: ColumnPlan
+    reading: dict[str, Any]
     out: Path
     graph_out: Path | None
+    page: Path | None
     cache: Path | None
     jobs: int | None
     as_json: bool
@@ -130,19 +159,25 @@ def _classify(job: _Job) -> None:
     """Train on the given labels, write predictions for all nodes, and say what was done."""
     from truegraph.data import read_node_data
 
-    dataset = read_node_data(job.edges, job.features, job.labels)
+    dataset = read_node_data(job.edges, job.features, job.labels, plan=job.plan, **job.reading)
+    if not job.quiet:
+        for note in dataset.notes:
+            announce(note)
     _check_labels(dataset, job)
     if job.graph_out is not None and job.graph_out.suffix.lower() != ".npz":
         from truegraph.data.graphs.graph_files import check_format
 
         check_format(job.graph_out, dataset.node_names)
     began = time.perf_counter()
-    classifier = _fit(dataset, job)
+    with recorded_warnings() as heard:
+        classifier = _fit(dataset, job)
     seconds = time.perf_counter() - began
     predictions = _predictions(dataset, classifier)
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
     document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
+    if job.page is not None:
+        write_page(_page(dataset, predictions, document, heard), job.page)
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -235,7 +270,34 @@ def _document(
         "peak_memory_mb": peak_memory_mb(),
         "out": str(job.out),
         "graph_out": None if job.graph_out is None else str(job.graph_out),
+        "report": None if job.page is None else str(job.page),
     }
+
+
+def _page(
+    dataset: NodeDataset, predictions: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]
+) -> Page:
+    from truegraph.report.answer_page import answer_page, table_of
+
+    size, rest = document["statistics"], predictions[predictions["given"] == "false"]
+    return answer_page(
+        f"Classes by {document['model']}",
+        f"{len(rest):,} of {size['nodes']:,} nodes labelled from {document['given']:,} labels.",
+        came_in={**document["files"], **size, "labels given": document["given"]},
+        learned={
+            "edges of the learned graph": document["learned_edges"],
+            **{f"predicted {name}": count for name, count in document["predicted"].items()},
+        },
+        sure={"mean probability of the predicted label": document["mean_probability"]},
+        look_at=table_of(
+            "Least sure",
+            "Nodes whose labels would help most.",
+            rest.sort_values("probability", kind="stable"),
+        ),
+        plan=dataset.plan,
+        notes=document["notes"],
+        warnings=heard,
+    )
 
 
 def _print_summary(document: dict[str, Any], job: _Job) -> None:
@@ -255,5 +317,5 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     rows += [("note", note) for note in document["notes"]]
-    written = [str(path) for path in (job.out, job.graph_out) if path is not None]
+    written = [str(path) for path in (job.out, job.graph_out, job.page) if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])

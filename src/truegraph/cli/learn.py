@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truegraph.cli import options as cli
+from truegraph.cli import table_options as tables
 from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.learn_posterior import (
     infer,
@@ -25,14 +26,21 @@ from truegraph.cli.outputs import (
     check_target,
     print_json,
     print_rows,
+    recorded_warnings,
+    report_target,
+    write_page,
 )
 from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
+    from truegraph.data import ColumnPlan
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
+    from truegraph.report.page import Page
 
 
 FILE_ENDINGS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
@@ -59,6 +67,10 @@ def learn(
             show_default=True,
         ),
     ] = "sqeuclidean",
+    scale: tables.Scale = "auto",
+    id_column: tables.IdColumn = None,
+    drop: tables.Drop = None,
+    columns: tables.Columns = None,
     degree: Annotated[
         str | None,
         option(MODEL, "Average number of edges per node.", metavar="NUMBER|auto", default="10"),
@@ -163,6 +175,7 @@ def learn(
         Path | None,
         option(OUTPUT, "Adjacency matrix as a .png, .svg or .pdf file.", metavar="FILE"),
     ] = None,
+    report: cli.Report = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
     quiet: cli.Quiet = False,
@@ -197,14 +210,22 @@ def learn(
     check_target("--out", out, GRAPH_ENDINGS, source)
     check_target("--picture", picture, PICTURE_ENDINGS, source)
     request = posterior_request(posterior, samples, concentration, excess, out)
-    points = read_input(source)
+    page = report_target(report, out)
+    plan = tables.column_plan(scale, id_column, drop, columns)
+    points = read_input(source, plan, is_distance=metric == "precomputed")
+    if not quiet:
+        for note in points.notes:
+            announce(note)
     inputs.check_input(source, points.matrix, metric, settings)
     _check_names(out, points)
 
-    job = _Job(points, metric, out, picture, quiet)
-    graph = _learn(job, options)
+    job = _Job(points, metric, out, picture, page, quiet)
+    with recorded_warnings() as heard:
+        graph = _learn(job, options)
     found = None if request is None else infer(graph, request, seed, jobs, not quiet)
     _write(graph, found, job)
+    if page is not None:
+        write_page(_page(graph, job, heard), page)
     if as_json:
         print_json(_document(graph, found, job))
     elif not quiet:
@@ -245,19 +266,31 @@ class Points:
         Path of the file.
     matrix : ndarray or csr_array, shape (n_nodes, n_features)
     node_names : ndarray of str, shape (n_nodes,), or None
+    plan : ColumnPlan or None
+        What became of the columns of a table.
+    notes : tuple of str
+        What was recognised.
     """
 
     name: str
     matrix: Any
     node_names: NDArray[Any] | None = None
+    plan: ColumnPlan | None = None
+    notes: tuple[str, ...] = ()
 
 
-def read_input(path: str) -> Points:
-    """Read the points of a file."""
-    from truegraph.data import read_points
+def read_input(path: str, plan: ColumnPlan | None = None, *, is_distance: bool = False) -> Points:
+    """Read the points, or the distances, of a file."""
+    if Path(path).suffix.lower() in (".npy", ".npz"):
+        from truegraph.data.nodes.point_files import read_array
 
-    matrix, names = read_points(path)
-    return Points(path, matrix, names)
+        return Points(path, *read_array(path))
+    from truegraph.data.nodes.feature_files import read_distances, read_features
+
+    if is_distance:
+        return Points(path, *read_distances(path))
+    features = read_features(path, plan)
+    return Points(path, features.matrix(), features.names, features.plan, features.notes)
 
 
 @dataclass(frozen=True)
@@ -268,6 +301,7 @@ class _Job:
     metric: str
     out: Path | None
     picture: Path | None
+    page: Path | None
     quiet: bool
 
 
@@ -349,7 +383,31 @@ def _document(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) 
         "peak_memory_mb": peak_memory_mb(),
         "out": None if job.out is None else str(job.out),
         "picture": None if job.picture is None else str(job.picture),
+        "report": None if job.page is None else str(job.page),
+        "notes": list(job.points.notes),
     }
+
+
+def _page(graph: LearnedGraph, job: _Job, heard: Sequence[str]) -> Page:
+    from truegraph.report.answer_page import answer_page, table_of
+
+    edges = graph.to_pandas().sort_values("weight", ascending=False, kind="stable")
+    certificate = graph.certificate
+    return answer_page(
+        f"Graph of {Path(job.points.name).name}",
+        f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {certificate.degree:.3g} per node.",
+        came_in={"file": job.points.name, "points": job.points.matrix.shape, "metric": job.metric},
+        learned={
+            "edges": graph.n_edges,
+            "edges per node": float(certificate.degree),
+            "written to": job.out,
+        },
+        sure=dict(_quality(certificate, job)[1:]),
+        look_at=table_of("Strongest edges", "Pairs that are surely neighbours.", edges),
+        plan=job.points.plan,
+        notes=job.points.notes,
+        warnings=heard,
+    )
 
 
 def _print_summary(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
@@ -380,7 +438,7 @@ def _quality(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:
 
 def _cost(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:
     memory = peak_memory_mb()
-    written = [str(path) for path in (job.out, job.picture) if path is not None]
+    written = [str(path) for path in (job.out, job.picture, job.page) if path is not None]
     return [
         ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in certificate.seconds.items())),
         ("memory", "unknown" if memory is None else f"{memory:,.0f} MB at most"),

@@ -10,17 +10,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from truegraph.cli import options as cli
+from truegraph.cli import table_options as tables
 from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import announce, check_target, print_json, print_rows
+from truegraph.cli.outputs import (
+    announce,
+    check_target,
+    print_json,
+    print_rows,
+    recorded_warnings,
+    report_target,
+    write_page,
+)
 from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pandas as pd
 
-    from truegraph.data import NodeDataset
+    from truegraph.data import ColumnPlan, NodeDataset
+    from truegraph.report.page import Page
     from truegraph.tasks.links.fitted import LinkEstimator
 
 
@@ -28,6 +40,15 @@ def links(
     context: typer.Context,
     edges: cli.Edges = None,
     features: cli.Features = None,
+    scale: tables.Scale = "auto",
+    id_column: tables.IdColumn = None,
+    drop: tables.Drop = None,
+    columns: tables.Columns = None,
+    from_column: tables.FromColumn = None,
+    to_column: tables.ToColumn = None,
+    weight_column: tables.WeightColumn = None,
+    duplicates: tables.Duplicates = "max",
+    directed: tables.Directed = "any",
     model: Annotated[
         str,
         option(
@@ -53,6 +74,7 @@ def links(
     out: Annotated[
         Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     ] = None,
+    report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
     jobs: cli.Threads = None,
@@ -73,7 +95,21 @@ def links(
     if not quiet:
         announce(f"Reading {edges} ...")
     job = _Job(
-        edges, features, name, top, missing, where, seed, options, cache, jobs, as_json, quiet
+        edges=edges,
+        features=features,
+        model=name,
+        top=top,
+        missing=missing,
+        plan=tables.column_plan(scale, id_column, drop, columns),
+        reading=tables.edge_options(from_column, to_column, weight_column, duplicates, directed),
+        out=where,
+        page=report_target(report, where),
+        seed=seed,
+        options=options,
+        cache=cache,
+        jobs=jobs,
+        as_json=as_json,
+        quiet=quiet,
     )
     _suggest(job)
 
@@ -87,7 +123,10 @@ class _Job:
     model: str
     top: int
     missing: float
+    plan: ColumnPlan
+    reading: dict[str, Any]
     out: Path
+    page: Path | None
     seed: int
     options: dict[str, Any]
     cache: Path | None
@@ -110,14 +149,20 @@ def _suggest(job: _Job) -> None:
     from truegraph.data import read_node_data
     from truegraph.data.storage import atomic_write
 
-    dataset = read_node_data(job.edges, job.features)
+    dataset = read_node_data(job.edges, job.features, plan=job.plan, **job.reading)
+    if not job.quiet:
+        for note in dataset.notes:
+            announce(note)
     began = time.perf_counter()
-    predictor = _fit(dataset, job)
+    with recorded_warnings() as heard:
+        predictor = _fit(dataset, job)
     table = _named(dataset, predictor.suggest(job.top))
     seconds = time.perf_counter() - began
     with atomic_write(job.out) as temporary:
         table.to_csv(temporary, index=False)
     document = _document(dataset, predictor, table, job) | {"seconds": round(seconds, 3)}
+    if job.page is not None:
+        write_page(_page(dataset, table, document, heard), job.page)
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -190,7 +235,30 @@ def _document(
         "notes": [*dataset.notes, *predictor.notes_],
         "peak_memory_mb": peak_memory_mb(),
         "out": str(job.out),
+        "report": None if job.page is None else str(job.page),
     }
+
+
+def _page(
+    dataset: NodeDataset, table: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]
+) -> Page:
+    from truegraph.report.answer_page import answer_page, table_of
+
+    return answer_page(
+        f"Links by {document['model']}",
+        f"{len(table):,} links suggested for {document['statistics']['nodes']:,} nodes.",
+        came_in={**document["files"], **document["statistics"]},
+        learned={"edges of the learned graph": document["learned_edges"]},
+        sure={
+            "highest probability": document["probability"]["highest"],
+            "lowest probability": document["probability"]["lowest"],
+            "share of the true links assumed to be missing": document["missing"],
+        },
+        look_at=table_of("Most probable links", "Look at these first.", table),
+        plan=dataset.plan,
+        notes=document["notes"],
+        warnings=heard,
+    )
 
 
 def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> None:
@@ -211,7 +279,8 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     rows += [("note", note) for note in document["notes"]]
-    print_rows([*rows, ("written", str(job.out))])
+    written = [str(path) for path in (job.out, job.page) if path is not None]
+    print_rows([*rows, ("written", ", ".join(written))])
 
 
 def _chance(row: Any) -> str:

@@ -137,6 +137,16 @@ Quiet = Annotated[
 ]
 
 
+Report = Annotated[
+    Path | None,
+    option(
+        OUTPUT,
+        "Page with the answer and how it came about, an .html file.",
+        metavar="FILE",
+        default="beside --out",
+    ),
+]
+
 # Unknown words are let through to `refuse_dataset`, which can say more of them than click.
 LET_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truegraph.errors import InputError
+from truegraph.errors import AnswerWarning, ConvergenceWarning, InputError, InputWarning
+
+if TYPE_CHECKING:
+    from truegraph.report.page import Page
 
 GRAPH_ENDINGS = (".npz", ".csv", ".graphml")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
@@ -70,6 +75,39 @@ def _check_folder(option: str, path: Path) -> None:
             f"{option} {path}: cannot write to {folder} ({error.strerror}). "
             "Choose a folder that you may write to."
         ) from error
+
+
+def report_target(report: Path | None, out: Path | None) -> Path | None:
+    """Return where the page goes: --report, or beside --out; None if neither is given."""
+    if report is None and out is not None:
+        return out.with_suffix(".html")
+    check_target("--report", report, (".html",), str(out) if out is not None else "")
+    return report
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Give a list that fills with the warnings meant for users, which are shown as well."""
+    heard: list[str] = []
+    with warnings.catch_warnings():
+        show = warnings.showwarning
+
+        def record(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
+            if issubclass(category, InputWarning | AnswerWarning | ConvergenceWarning):
+                heard.append(str(message))
+            show(message, category, *more, **named)
+
+        warnings.showwarning = record
+        for category in (InputWarning, AnswerWarning, ConvergenceWarning):
+            warnings.simplefilter("always", category)
+        yield heard
+
+
+def write_page(page: Page, path: Path) -> None:
+    """Write a page of results."""
+    from truegraph.data.storage import write_text
+
+    write_text(path, page.render())
 
 
 def announce(text: str) -> None:

@@ -27,7 +27,15 @@ from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.mixed_tables import MixedTable, read_mixed_table
 from truegraph.data.nodes.point_files import read_array
 from truegraph.data.storage import PathLike
-from truegraph.data.tables import PARQUET_ENDINGS, TEXT_ENDINGS, table_error
+from truegraph.data.tables import (
+    ID_HEADERS,
+    PARQUET_ENDINGS,
+    TEXT_ENDINGS,
+    has_header,
+    is_number,
+    open_table,
+    table_error,
+)
 from truegraph.errors import InputError
 
 Names = NDArray[np.str_]
@@ -96,6 +104,24 @@ def read_features(
         _check_unique(mixed, fitted.id_name, names)
     notes = (*mixed.notes, f"{path}: {fitted.describe()}")
     return NodeFeatures(mixed.frame, names, fitted, notes)
+
+
+def read_distances(path: PathLike) -> tuple[NDArray[np.float64], Names | None]:
+    """Read a square table of distances as it is; a first column of text names the rows.
+
+    Returns
+    -------
+    distances : ndarray of float64, shape (n, n)
+    node_names : ndarray of str, shape (n,), or None
+    """
+    table = open_table(path)
+    header = has_header(table.first)
+    places = range(len(table.first))
+    named = header and table.first[0].strip().lower() in ID_HEADERS
+    if len(table.first) > 1 and (named or not is_number(table.first_value(header=header))):
+        frame = table.columns([0], places[1:], header=header)
+        return frame.drop(columns=0).to_numpy(np.float64), frame[0].to_numpy(str)
+    return table.columns([], places, header=header).to_numpy(np.float64), None
 
 
 def _fitted(

@@ -1,0 +1,36 @@
+"""The page of an answer shows what came in, the columns, the answer and the warnings."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from truegraph import ColumnPlan
+from truegraph.report.answer_page import answer_page, table_of
+
+
+def test_everything_is_on_the_page_and_escaped() -> None:
+    plan = ColumnPlan().fit(pd.DataFrame({"id": ["x", "y", "z"], "<age>": [1.0, None, 3.0]}))
+    frame = pd.DataFrame({"node": ["x", "y"], "probability": [0.5, 0.75]})
+    html = answer_page(
+        "Classes",
+        "2 nodes labelled.",
+        came_in={"features": "f.csv", "edges": None, "nodes": 1234},
+        learned={"edges": 56},
+        sure={"mean probability": 0.6252},
+        look_at=table_of("Least sure", "Ask for their labels first.", frame),
+        plan=plan,
+        notes=["decimal commas recognised"],
+        warnings=["all nodes get one class"],
+    ).render()
+    for text in ("Classes", "1,234", "&lt;age&gt;", "names of the rows", "0.6252", "0.75"):
+        assert text in html
+    for text in ("Least sure", "decimal commas recognised", "all nodes get one class"):
+        assert text in html
+    assert "<age>" not in html
+    assert html.index("all nodes get one class") < html.index("What came in")
+
+
+def test_nothing_is_shown_that_is_not_known() -> None:
+    html = answer_page("T", "S", came_in={"edges": None}, learned={}, sure={}).render()
+    assert "How sure" not in html
+    assert "The columns" not in html
