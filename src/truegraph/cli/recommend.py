@@ -11,13 +11,26 @@ import typer
 from truegraph.cli import options as cli
 from truegraph.cli.compilation import announce_compilation
 from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import announce, check_target, print_json, print_rows
+from truegraph.cli.outputs import (
+    announce,
+    check_target,
+    print_json,
+    print_rows,
+    recorded_warnings,
+    report_target,
+    write_page,
+)
 from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 from truegraph.tasks.recommend.names import MODELS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pandas as pd
+
     from truegraph.data import Interactions
+    from truegraph.report.page import Page
     from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
 
 
@@ -52,6 +65,7 @@ def recommend(
     save: Annotated[
         Path | None, option(OUTPUT, "Folder to keep the trained recommender in.", metavar="FOLDER")
     ] = None,
+    report: cli.Report = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
     quiet: cli.Quiet = False,
@@ -79,6 +93,7 @@ def recommend(
         seed=seed,
         out=_target(out, interactions),
         save=save,
+        page=report_target(report, out),
         jobs=jobs,
         as_json=as_json,
         quiet=quiet,
@@ -104,6 +119,7 @@ class _Job:
     seed: int
     out: Path
     save: Path | None
+    page: Path | None
     jobs: int | None
     as_json: bool
     quiet: bool
@@ -119,7 +135,8 @@ def _target(out: Path | None, source: Path) -> Path:
 def _recommend(job: _Job) -> None:
     """Learn from the file, write recommendations for all its users, and say what was done."""
     data = _read(job)
-    recommender = _fit(data, job)
+    with recorded_warnings() as heard:
+        recommender = _fit(data, job)
     table = recommender.recommend(data.user_ids, k=job.k)
     from truegraph.data.storage import atomic_write
 
@@ -131,6 +148,8 @@ def _recommend(job: _Job) -> None:
         "recommendations": len(table),
         "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
     }
+    if job.page is not None:
+        write_page(_page(table, document, heard), job.page)
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -195,7 +214,28 @@ def _document(
         "peak_memory_mb": peak_memory_mb(),
         "out": str(job.out),
         "save": None if job.save is None else str(job.save),
+        "report": None if job.page is None else str(job.page),
     }
+
+
+def _page(table: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]) -> Page:
+    from truegraph.report.answer_page import answer_page, table_of
+
+    size = document["statistics"]
+    return answer_page(
+        f"Recommendations by {document['model']}",
+        f"{document['k']} items for each of {size['users']:,} users.",
+        came_in={"interactions": document["interactions"], **size},
+        learned={
+            "epochs": document["epochs"],
+            "pairs taken out of the negatives": document["removed_pairs"],
+            "users who got the most popular items": document["users_with_popular_items"],
+        },
+        sure={"recall@20 on validation interactions": document["validation_recall@20"]},
+        look_at=table_of("First recommendations", "Do they make sense?", table),
+        notes=document["notes"],
+        warnings=heard,
+    )
 
 
 def _print_summary(document: dict[str, Any], job: _Job) -> None:
@@ -217,5 +257,5 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
     if removed is not None:
         rows.append(("removed", f"{removed:.0%} of the pairs"))
     rows += [("note", note) for note in document["notes"]]
-    written = [str(path) for path in (job.out, job.save) if path is not None]
+    written = [str(path) for path in (job.out, job.save, job.page) if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])
