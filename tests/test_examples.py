@@ -7,6 +7,7 @@ import importlib
 import re
 import runpy
 import shlex
+import shutil
 from pathlib import Path
 
 import matplotlib as mpl
@@ -69,6 +70,8 @@ def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[
     points = np.random.default_rng(0).normal(size=(30, 3))
     for file in ("points.csv", "standardised.csv"):
         np.savetxt(workplace / file, points, delimiter=",")
+    for path in (ROOT / "examples" / "customers").glob("*.csv"):
+        shutil.copy(path, workplace)
     _write_node_files(workplace)
     for table in blocks(page, "csv"):
         (workplace / "people.csv").write_text(table)
