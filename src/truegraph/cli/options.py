@@ -63,10 +63,10 @@ def _bounds(least: int, most: int | None) -> Any:
 
 Edges = Annotated[
     Path | None,
-    option(INPUT, "Edges: source, target and, if there are any, weights.", metavar="FILE"),
+    option(INPUT, "Edges: two columns of ids and, if there are any, weights.", metavar="FILE"),
 ]
 Features = Annotated[
-    Path | None, option(INPUT, "Features: the node's id, then numbers.", metavar="FILE")
+    Path | None, option(INPUT, "Features: one row per node, columns of any kind.", metavar="FILE")
 ]
 Labels = Annotated[
     Path | None, option(INPUT, "Labels of some of the nodes: node and label.", metavar="FILE")
