@@ -135,7 +135,7 @@ BAD_USAGE = {
     ),
     "unlearned graph": (
         [*ALL_FILES, "--out", "p.csv", "--model", "gcn", "--graph-out", "g.csv"],
-        "--graph-out g.csv: gcn learns no graph; use refined or bgcn.",
+        "--graph-out g.csv: gcn learns no graph; use auto or bgcn.",
     ),
     "unknown model": (
         [*ALL_FILES, "--model", "bgcm"],
@@ -154,7 +154,7 @@ BAD_USAGE = {
     ),
     "a data set alone": (
         ["Cora"],
-        "use: truegraph compare classify Cora --models gcn,bgcn,refined",
+        "use: truegraph compare classify Cora --models gcn,bgcn,auto",
     ),
 }
 

@@ -174,8 +174,8 @@ def test_a_part_can_be_written_and_read_again() -> None:
 
 def test_a_part_without_the_compared_model_compares_nothing() -> None:
     beyond = find_experiment("beyond")
-    assert Experiment.from_dict(beyond.to_dict()).compare == "refined"
-    assert beyond.select(models=["refined", "GCN"]).compare == "refined"
+    assert Experiment.from_dict(beyond.to_dict()).compare == "auto"
+    assert beyond.select(models=["auto", "GCN"]).compare == "auto"
     part = beyond.select(models=["GCN", "APPNP"])
     assert part.compare is None
     assert Experiment.from_dict(part.to_dict()) == part

@@ -10,6 +10,7 @@ import typer
 
 from truegraph.cli.options import OUTPUT
 from truegraph.cli.outputs import check_target_folder, print_json, print_rows
+from truegraph.cli.running import print_table
 
 if TYPE_CHECKING:
     from truegraph.data import DatasetInfo
@@ -37,20 +38,16 @@ def list_command(as_json: Json = False) -> None:
             }
         )
         return
-    layout = "{:<10}{:>8}{:>8}{:>10}{:>9}  {:<16}{}"
-    typer.echo(
-        layout.format("name", "nodes", "edges", "features", "classes", "found", "description")
-    )
+    rows = [["name", "nodes", "edges", "features", "classes", "found", "description"]]
     for info in infos:
-        sizes = ["-" if size is None else size for size in info.statistics.values()]
-        typer.echo(layout.format(info.name, *sizes, _where(info), info.description))
-    layout = "{:<14}{:>6}{:>7}{:>14}  {:<16}{}"
-    typer.echo(
-        "\n" + layout.format("name", "users", "items", "interactions", "found", "description")
-    )
+        sizes = ["-" if size is None else str(size) for size in info.statistics.values()]
+        rows.append([info.name, *sizes, _where(info), info.description])
+    print_table(rows)
+    rows = [["name", "users", "items", "interactions", "found", "description"]]
     for entry in interaction_sets:
-        where = entry.source or "not here"
-        typer.echo(layout.format(entry.name, *entry.statistics.values(), where, entry.description))
+        sizes = [str(size) for size in entry.statistics.values()]
+        rows.append([entry.name, *sizes, entry.source or "not here", entry.description])
+    print_table(rows)
 
 
 @data_commands.command("info", epilog="Example: truegraph data info cora")
