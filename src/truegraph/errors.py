@@ -40,6 +40,11 @@ class AnswerWarning(UserWarning):
 def warn(message: str, category: type[UserWarning]) -> None:
     """Warn at the first line up the stack that is not truegraph's own."""
     level, frame = 1, sys._getframe(1)
-    while frame.f_back is not None and frame.f_globals["__name__"].startswith("truegraph."):
+    while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def _is_ours(module: object) -> bool:
+    """Whether a module is of this package; code that is run from text may have no name."""
+    return isinstance(module, str) and module.startswith("truegraph.")
