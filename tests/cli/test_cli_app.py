@@ -89,7 +89,7 @@ def test_bad_usage_is_2(program, arguments: list[str]) -> None:
 def test_other_failures(
     program, monkeypatch: pytest.MonkeyPatch, failure: BaseException, code: int, message: str
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise failure
 
     monkeypatch.setattr(learn_module, "read_input", fail)
@@ -101,14 +101,14 @@ def test_other_failures(
 
 
 def test_a_fault_of_ours_can_be_traced(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learn_module, "read_input", lambda _: 1 / 0)
+    monkeypatch.setattr(learn_module, "read_input", lambda *_, **__: 1 / 0)
     monkeypatch.setenv("TRUEGRAPH_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         program("learn", "p.csv")
 
 
 def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    def warn(_: str) -> None:
+    def warn(*_: object, **__: object) -> None:
         warnings.simplefilter("always")
         warnings.warn("stopped early", ConvergenceWarning, stacklevel=1)
         warnings.warn("rename this", DeprecationWarning, stacklevel=1)

@@ -11,6 +11,7 @@ import typer
 from truegraph.cli import options as cli
 from truegraph.cli import table_options as tables
 from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.inputs import Points, check_source, read_input
 from truegraph.cli.learn_posterior import (
     infer,
     posterior_document,
@@ -30,20 +31,15 @@ from truegraph.cli.outputs import (
     report_target,
     write_page,
 )
-from truegraph.errors import InputError
 from truegraph.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from numpy.typing import NDArray
-
-    from truegraph.data import ColumnPlan
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
     from truegraph.report.page import Page
 
 
-FILE_ENDINGS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 SEARCH = "Search and solver"
 
 
@@ -238,59 +234,6 @@ def _number_or_auto(degree: str | None) -> float | str | None:
         return None if degree is None else float(degree)
     except ValueError:
         return degree
-
-
-def check_source(source: str) -> None:
-    """Raise an InputError for what is no file that can be read."""
-    if Path(source).suffix.lower() in FILE_ENDINGS:
-        return
-    from truegraph.data.nodes.registry import REGISTRY
-
-    if source.lower() in REGISTRY:
-        name = source.lower()
-        raise InputError(
-            f"learn takes your own files, not the data set {name!r}. Write it to files first: "
-            f"truegraph data export {name} --out {name}, then: truegraph learn "
-            f"{name}/features.csv"
-        )
-    raise InputError(f"INPUT {source!r} cannot be read; give a .npy, .npz, .csv or .parquet file.")
-
-
-@dataclass(frozen=True)
-class Points:
-    """Points to learn a graph from.
-
-    Attributes
-    ----------
-    name : str
-        Path of the file.
-    matrix : ndarray or csr_array, shape (n_nodes, n_features)
-    node_names : ndarray of str, shape (n_nodes,), or None
-    plan : ColumnPlan or None
-        What became of the columns of a table.
-    notes : tuple of str
-        What was recognised.
-    """
-
-    name: str
-    matrix: Any
-    node_names: NDArray[Any] | None = None
-    plan: ColumnPlan | None = None
-    notes: tuple[str, ...] = ()
-
-
-def read_input(path: str, plan: ColumnPlan | None = None, *, is_distance: bool = False) -> Points:
-    """Read the points, or the distances, of a file."""
-    if Path(path).suffix.lower() in (".npy", ".npz"):
-        from truegraph.data.nodes.point_files import read_array
-
-        return Points(path, *read_array(path))
-    from truegraph.data.nodes.feature_files import read_distances, read_features
-
-    if is_distance:
-        return Points(path, *read_distances(path))
-    features = read_features(path, plan)
-    return Points(path, features.matrix(), features.names, features.plan, features.notes)
 
 
 @dataclass(frozen=True)
