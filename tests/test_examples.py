@@ -21,6 +21,7 @@ PAGES = [
     "README.md",
     "docs/tutorial.md",
     "docs/guide.md",
+    "docs/knn.md",
     "docs/experiments.md",
     "docs/report.md",
     "docs/posterior.md",
