@@ -5,6 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
+from scipy.sparse import issparse
+
+from truegraph import gate
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import InputError, InputWarning, warn
 
@@ -49,9 +52,11 @@ def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]
 
 def take_features(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]:
     """Do what `vectorised` does, and warn of arrays whose distances mislead."""
+    if issparse(X):
+        X = gate.sparse_matrix("X", X)  # before anything computes with it
     points, fitted = vectorised(X, plan)
     if fitted is None and getattr(X, "ndim", 0) == 2 and X.dtype.kind in "iuf":
-        warn_about_points(X.tocsr() if hasattr(X, "tocsr") else X, "cosine")
+        warn_about_points(X, "cosine")
     return points, fitted
 
 
