@@ -122,7 +122,7 @@ def _why_id(frame: pd.DataFrame, name: str) -> str:
     if whole:
         counted = len(values) >= _FEWEST_ROWS_TO_COUNT and bool((np.diff(values) == 1).all())
         return _COUNTS if counted else ""
-    in_front = name == frame.columns[0] and values.str.len().mean() <= _LONGEST_NAME
+    in_front = name == frame.columns[0] and values.astype(str).str.len().mean() <= _LONGEST_NAME
     return _TEXT_IN_FRONT if in_front and column_kind(values).kind == "text" else ""
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.learning.inputs import check_number
 
@@ -73,7 +74,7 @@ class CommitteeOptions:
             return np.ones(classes)
         wanted = np.full(classes, 1.0 / classes)
         if not isinstance(self.class_prior, str):
-            wanted = np.asarray(self.class_prior, dtype=np.float64)
+            wanted = gate.numbers("class_prior", self.class_prior)
             if wanted.shape != (classes,) or not (wanted >= 0.0).all() or not wanted.sum() > 0.0:
                 raise InputError(
                     f"class_prior={self.class_prior!r} does not fit; give {classes} shares >= 0, "
