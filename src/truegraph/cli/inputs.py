@@ -55,9 +55,14 @@ class Points:
     notes: tuple[str, ...] = ()
 
 
+def is_array(path: str) -> bool:
+    """Return whether a file holds an array, by its ending, and not a table."""
+    return Path(path).suffix.lower() in (".npy", ".npz")
+
+
 def read_input(path: str, plan: ColumnPlan | None = None, *, is_distance: bool = False) -> Points:
     """Read the points, or the distances, of a file."""
-    if Path(path).suffix.lower() in (".npy", ".npz"):
+    if is_array(path):
         from truegraph.data.nodes.point_files import read_array
 
         return Points(path, *read_array(path))

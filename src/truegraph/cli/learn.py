@@ -11,7 +11,7 @@ import typer
 from truegraph.cli import options as cli
 from truegraph.cli import table_options as tables
 from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.inputs import Points, check_source, read_input
+from truegraph.cli.inputs import Points, check_source, is_array, read_input
 from truegraph.cli.learn_posterior import (
     infer,
     posterior_document,
@@ -207,7 +207,8 @@ def learn(
     check_target("--picture", picture, PICTURE_ENDINGS, source)
     request = posterior_request(posterior, samples, concentration, excess, out)
     page = report_target(report, out)
-    plan = tables.column_plan(scale, id_column, drop, columns)
+    # a plan takes a second to import, and arrays have none
+    plan = None if is_array(source) else tables.column_plan(scale, id_column, drop, columns)
     points = read_input(source, plan, is_distance=metric == "precomputed")
     if not quiet:
         for note in points.notes:
