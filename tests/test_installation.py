@@ -120,7 +120,7 @@ def test_labels_are_spread_and_a_posterior_inferred_without_torch(python: Path) 
         ["-c", "import truegraph; truegraph.BayesianNodeClassifier"],
         ["-c", "import truegraph; truegraph.BayesianLinkPredictor"],
         ["-c", "import truegraph; truegraph.BayesianRecommender"],
-        ["-m", "truegraph", "classify", "cora"],
+        ["-m", "truegraph", "compare", "classify", "cora", "--models", "gcn"],
     ],
 )
 def test_what_needs_torch_says_what_to_install(python: Path, arguments: list[str]) -> None:

@@ -253,7 +253,8 @@ def _check_kind(name: str, dtype: np.dtype[Any]) -> None:
     if dtype.kind in "biufO":
         return
     remedy = "Take the real part or the absolute value." if dtype.kind == "c" else "Convert it."
-    raise InputError(f"{name} has type {dtype}, not real numbers. {remedy}")
+    problem = "Complex data not supported" if dtype.kind == "c" else "it holds no numbers"
+    raise InputError(f"{name} has type {dtype}, not real numbers: {problem}. {remedy}")
 
 
 def _check_shape(name: str, values: Any, wanted: tuple[int | None, int | None]) -> None:

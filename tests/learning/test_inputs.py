@@ -103,7 +103,7 @@ BAD_OPTIONS = [
     ({"candidate_ratio": 0.5}, "candidate_ratio must be a finite number >= 1, not 0.5"),
     ({"scope": "all"}, "scope must be one of 'candidates', 'global', not 'all'"),
     ({"solver": "admm"}, "solver must be one of 'newton', 'primal-dual', not 'admm'"),
-    ({"tol": 0.0}, "tol must be a finite number > 0, not 0"),
+    ({"tol": 0.0}, "tol must be a finite number >= 1e-15, not 0"),
     ({"max_iter": 0}, "max_iter must be a finite number >= 1, not 0"),
     ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, .*not 0"),
     ({"n_jobs": "two"}, "n_jobs must be .*not 'two'"),

@@ -83,7 +83,7 @@ def test_damaged_sparse_npz(tmp_path: Path) -> None:
         indptr=np.array([0, 1, 2]),
         data=np.ones(2),
     )
-    with pytest.raises(InputError, match=r"p\.npz: the sparse matrix 'x' is damaged"):
+    with pytest.raises(InputError, match=r"p\.npz: x is a damaged sparse matrix"):
         read_points(tmp_path / "p.npz")
 
 

@@ -96,7 +96,8 @@ def test_seeds_decide(planted: Any, quick: Any, model: str) -> None:
 def test_every_method_gives_probabilities_and_beats_chance(
     planted: Any, quick: Any, model: str
 ) -> None:
-    options = quick.get(model, {} if model == "label-propagation" else {"epochs": 40})
+    untrained = ("auto", "label-propagation", "label-spreading", "logistic-regression")
+    options = quick.get(model, {} if model in untrained else {"epochs": 40})
     results = _run(planted, quick, model, options=options)
     assert results.probabilities.shape == (3, 120, 3)
     assert results.probabilities.dtype == np.float32
