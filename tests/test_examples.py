@@ -14,6 +14,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
+from truegraph import learn_graph, load_dataset
 from truegraph.cli.app import run
 
 ROOT = Path(__file__).parent.parent
@@ -64,6 +65,18 @@ def test_python_snippets_run(page: str, workplace: Path) -> None:
     names: dict[str, object] = {}
     for number, snippet in enumerate(snippets):
         exec(compile(snippet, f"{page}, snippet {number}", "exec"), names)
+
+
+def test_printed_figures_of_digits_are_true() -> None:
+    graph = learn_graph(load_dataset("digits").features, degree=10)
+    stated = repr(graph).split(", relative_gap")[0]
+    assert f"{stated}, relative_gap=..." in (ROOT / "README.md").read_text()
+    edges = graph.posterior().to_pandas().query("weight > 0")
+    below, above = (edges.weight < edges.lower).sum(), (edges.weight > edges.upper).sum()
+    assert (
+        f"{below + above} of the {len(edges):,} edges of digits lie outside their 90 % intervals, "
+        f"{below} below and {above} above"
+    ) in (ROOT / "docs" / "posterior.md").read_text()
 
 
 @pytest.mark.parametrize("page", PAGES)

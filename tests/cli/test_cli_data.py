@@ -85,6 +85,17 @@ def test_fetch(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     }
 
 
+def test_fetch_of_interactions(program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+    done = program("data", "fetch", "planted")
+    assert (done.code, done.out) == (0, "planted needs no download (generated).\n")
+    done = program("data", "fetch", "ml100k")
+    assert done.code == 2
+    assert "GroupLens" in done.err
+    assert "ml100k/ml100k.npz" in done.err
+    assert "compare" not in done.err  # which would send back here
+
+
 def test_a_failed_download_leaves_nothing(
     program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,9 @@ def test_list(program) -> None:
     assert done.code == 0
     names = [line.split()[0] for line in done.out.splitlines()]
     assert {"datasets", "figure1", "figure2", "fixed", "table1"} <= set(names)
-    assert "table1                 3000 trials  Accuracy on random splits" in done.out
+    lines = done.out.splitlines()
+    assert {line.index(" trials  ") for line in lines} == {lines[0].index(" trials  ")}
+    assert re.search(r"^table1 +3000 trials  Accuracy on random splits", done.out, re.M)
     listed = json.loads(program("reproduce", "--list", "--json").out)["experiments"]
     assert {entry["name"]: entry for entry in listed}["table1"]["labels"] == [5, 10, 20]
 

@@ -296,3 +296,11 @@ def test_an_automatic_degree_says_what_it_is_and_gives_way() -> None:
     rng = np.random.default_rng(0)
     assert learn_graph(rng.normal(size=(60, 3)), "auto").certificate.wanted_degree == 12.0
     assert learn_graph(rng.normal(size=(6, 3)), "auto").certificate.wanted_degree == 5.0
+
+
+def test_a_graph_is_no_points() -> None:
+    graph = learn_graph(POINTS, 5)
+    with pytest.raises(InputError, match="X is a LearnedGraph, which has been learned already"):
+        learn_graph(graph)
+    again = learn_graph(graph.edge_distances(), 3, metric="precomputed")  # what the error suggests
+    assert again.n_nodes == graph.n_nodes

@@ -179,7 +179,9 @@ def links(
     _compare("links", name, files, content, (trials, seed), {"options": chosen}, running)
 
 
-@compare_commands.command(epilog="Example: truegraph compare recommend ml100k --models ngcf,bngcf")
+@compare_commands.command(
+    epilog="Example: truegraph compare recommend planted --models ease,refined"
+)
 def recommend(
     dataset: Dataset = None,
     interactions: cli.Interactions = None,
@@ -224,7 +226,7 @@ def recommend(
     files |= {"rating": rating, "min_rating": min_rating}
     files |= {"min_per_user": min_per_user if min_per_user > 1 else None}
     files |= {"min_per_item": min_per_item if min_per_item > 1 else None}
-    name = _dataset(dataset, files, "interactions", "ml100k")
+    name = _dataset(dataset, files, "interactions", "planted")
     cli.check_ratings(rating, min_rating)
     names = cli.model_names(models, RECOMMENDERS)
     settings, bayesian = cli.recommender_options(names, epochs, fractions)

@@ -91,17 +91,32 @@ def _interaction_info(name: str, as_json: bool) -> None:
 @data_commands.command("fetch", epilog="Example: truegraph data fetch pubmed")
 def fetch_command(name: Name, as_json: Json = False) -> None:
     """Download a data set into the cache, checked against its known checksum."""
-    from truegraph.data import dataset_info, fetch_dataset
+    from truegraph.data import (
+        dataset_info,
+        fetch_dataset,
+        interaction_info,
+        list_interaction_sets,
+        load_interactions,
+    )
 
+    if name.lower() in [entry.name for entry in list_interaction_sets()]:
+        load_interactions(name)  # none can be downloaded: the error says how to get it
+        entry = interaction_info(name)
+        _print_fetched(entry.name, None, entry.source or "", as_json)
+        return
     info = dataset_info(name)
     comes_along = info.source is not None and not info.can_fetch
     path = None if comes_along else str(fetch_dataset(name))
+    _print_fetched(info.name, path, info.source or "download", as_json)
+
+
+def _print_fetched(name: str, path: str | None, source: str, as_json: bool) -> None:
     if as_json:
-        print_json({"name": info.name, "path": path, "source": info.source or "download"})
-    elif comes_along:
-        typer.echo(f"{info.name} needs no download ({_where(info)}).")
+        print_json({"name": name, "path": path, "source": source})
+    elif path is None:
+        typer.echo(f"{name} needs no download ({source}).")
     else:
-        typer.echo(f"{info.name} is in {path}")
+        typer.echo(f"{name} is in {path}")
 
 
 @data_commands.command("export", epilog="Example: truegraph data export cora --out cora")

@@ -103,9 +103,10 @@ def _list(as_json: bool) -> None:
     if as_json:
         print_json({"experiments": [experiment.to_dict() for experiment in found.values()]})
         return
+    width = max(map(len, found))
     for experiment in found.values():
         count = len(experiment.cells()) * experiment.trials
-        typer.echo(f"{experiment.name:<21}{count:>6} trials  {experiment.title}")
+        typer.echo(f"{experiment.name:<{width}}  {count:>6} trials  {experiment.title}")
 
 
 def _words(text: str | None) -> list[str] | None:

@@ -287,6 +287,11 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     def _validated(self, X: Any, reset: bool, at_least: int = 2) -> Any:
         if self.metric != "precomputed" and is_table(X):
             return self._vectorised(X, reset)
+        if isinstance(X, LearnedGraph):
+            raise InputError(
+                "X is a LearnedGraph, which has been learned already; pass the points it was "
+                "learned from, or edge_distances() of it with metric='precomputed'"
+            )
         given = gate.sparse_matrix("X", X, finite=False) if issparse(X) else X
         if not issparse(X):
             gate.real_numbers("X", X)

@@ -21,6 +21,16 @@ def graph() -> LearnedGraph:
     return learn_graph(points, degree=6, random_state=0)
 
 
+def test_diagnostics_need_draws(graph: LearnedGraph) -> None:
+    drawn = graph.posterior().sample(4, random_state=0)
+    assert repr(drawn) == "GraphSamples(0 of 4 drawn, chains=4)"
+    with pytest.raises(InputError, match="go through the samples first"):
+        _ = drawn.diagnostics
+    next(drawn)
+    assert drawn.diagnostics.draws == 1
+    assert repr(drawn) == "GraphSamples(1 of 4 drawn, chains=4)"
+
+
 def test_draws_are_graphs_on_the_candidate_pairs(graph: LearnedGraph) -> None:
     drawn = graph.posterior().sample(10, random_state=0)
     matrices = list(drawn)

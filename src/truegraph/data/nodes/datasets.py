@@ -264,5 +264,6 @@ def how_to_get(entry: DatasetEntry | InteractionEntry) -> str:
         return f"data set {entry.name!r} needs no download: it comes with truegraph."
     return (
         f"data set {entry.name!r} is not on this machine, and no download with a known checksum "
-        f"exists for it. To use it, {by_hand}."
+        f"exists for it (origin: {entry.origin}; licence: {entry.licence}). To use it, {by_hand}; "
+        f"or pass the original as a file of your own."
     )

@@ -135,6 +135,9 @@ class GraphPosterior(ABC):
     def interval(self, level: float = 0.9) -> tuple[csr_array, csr_array]:
         """Return the lower and upper ends of the central interval of every weight.
 
+        The learned graph is the mode of all weights together, not the middle of each: a few of
+        its weights, some 2 % at level 0.9, lie outside their own intervals.
+
         Parameters
         ----------
         level : float

@@ -126,6 +126,9 @@ class GraphSamples(Iterator[csr_array]):
         self._drawn, self._seconds, self._interrupted = 0, 0.0, False
         self.weights = self._draws()
 
+    def __repr__(self) -> str:
+        return f"GraphSamples({self._drawn} of {self._samples} drawn, chains={len(self._chains)})"
+
     def __next__(self) -> csr_array:
         return self._target.pairs.symmetric(next(self.weights))
 
@@ -169,7 +172,12 @@ class GraphSamples(Iterator[csr_array]):
 
     @property
     def diagnostics(self) -> Diagnostics:
-        """How the run has gone so far."""
+        """How the run has gone so far; there must have been a draw."""
+        if self._drawn == 0:
+            raise InputError(
+                "diagnostics describe draws, and none has been made yet; go through the samples "
+                "first, for instance with list(samples)"
+            )
         traces = [chain.trace for chain in self._chains]
         sweeps = min(map(len, traces))
         stacked = np.stack([trace[:sweeps] for trace in traces])
