@@ -17,7 +17,7 @@ run: $(READY)  ## the main job on embedded data: GCN, the paper's Bayesian GCN, 
 	$(BIN)/truegraph compare classify cora --per-class 5 --trials 6 --models gcn,bgcn,auto --out runs/cora
 
 test: $(READY)  ## the whole test suite
-	$(BIN)/python -m pytest -n logical || $(BIN)/python -m pytest --last-failed  # what failed beside others, alone
+	$(BIN)/python -m pytest -n logical
 
 check: $(READY)  ## style, types and import rules
 	$(BIN)/ruff check .

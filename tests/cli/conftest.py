@@ -53,7 +53,7 @@ def process() -> Program:
             capture_output=True,
             text=True,
             env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
-            timeout=120,
+            timeout=600,
         )
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

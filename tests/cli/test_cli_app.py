@@ -120,8 +120,11 @@ def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
     np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(60_000, 60)))
-    code = (
-        "import os, signal, threading; from truegraph.cli import main; "
+    code = (  # a first graph, so that the signal meets the search and not the compiler
+        "import os, signal, threading; import numpy as np; import truegraph; "
+        "from truegraph.cli import main; "
+        "points = np.random.default_rng(0).normal(size=(300, 60)); "
+        "truegraph.learn_graph(points, candidates='exact'); "
         "threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
     )
     out = tmp_path / "deep" / "graph.npz"
@@ -130,7 +133,7 @@ def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
         [sys.executable, "-c", code, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=600,
     )
     assert done.returncode == 128 + signal.SIGINT
     assert done.stderr.endswith("Interrupted.\n")

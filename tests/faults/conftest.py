@@ -67,7 +67,7 @@ class Bench:
     def run(self, *arguments: object, **options: Any) -> tuple[int, str, str]:
         """Run the program to its end; return its exit code and what it printed."""
         process = self.start(*arguments, **options)
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=600)
         return process.returncode, out, err
 
     def records(self) -> list[TrialRecord]:

@@ -117,7 +117,7 @@ def test_a_reader_that_has_had_enough_is_no_error() -> None:
     )
     assert run.stdout is not None
     run.stdout.close()
-    _, error = run.communicate(timeout=120)
+    _, error = run.communicate(timeout=600)
     assert run.returncode == 0, error
     assert b"Traceback" not in error
 
