@@ -44,7 +44,7 @@ def mixed_table(rows: int) -> pd.DataFrame:
 def read(path: Path) -> None:
     """Read the file and turn it into points; print seconds and memory of both."""
     from truegraph.data import read_features
-    from truegraph.memory import peak_memory_mb
+    from truegraph.runtime.memory import peak_memory_mb
 
     start = time.perf_counter()
     before = peak_memory_mb() or 0.0

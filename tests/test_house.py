@@ -15,17 +15,7 @@ PACKAGE = Path(truegraph.__file__).parent
 
 # A room imports only from rooms before it.
 ORDER = ["evaluation", "data", "learning", "nn", "tasks", "experiments", "report", "cli"]
-EVERYWHERE = {
-    "compile_cache",
-    "errors",
-    "locking",
-    "memory",
-    "progress",
-    "seeds",
-    "suggestions",
-    "extras",
-}
-EVERYWHERE |= {"cache_folder", "forking", "gate", "threads"}
+EVERYWHERE = {"errors", "extras", "gate", "progress", "runtime", "seeds", "suggestions"}
 # Adapters at the top of the package, and the rooms each may use.
 ADAPTERS = {
     "anndata": {"learning"},

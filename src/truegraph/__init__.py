@@ -8,8 +8,8 @@ from typing import Any
 
 import lazy_loader
 
-from truegraph.cache_folder import choose_cache_folder
 from truegraph.extras import with_remedy
+from truegraph.runtime.cache_folder import choose_cache_folder
 
 __version__ = "0.1.0"
 

@@ -150,7 +150,7 @@ def test_a_process_killed_once_costs_nothing(tmp_path: Path, pretend: Pretend) -
 def test_bad_settings_are_told_before_anything_runs(tmp_path: Path, content: dict) -> None:
     models = ["label-propagation", {"name": "gcn", "label": "odd", "hiden": 3}]
     experiment = Experiment.from_dict(content | {"models": models})
-    with pytest.raises(InputError, match=r"model 'odd'.*'hiden'; did you mean 'hidden'"):
+    with pytest.raises(InputError, match=r"model 'odd'.*'hiden'. Did you mean 'hidden'"):
         run_experiment(experiment, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 

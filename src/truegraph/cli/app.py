@@ -16,11 +16,11 @@ import typer
 
 import truegraph
 from truegraph.cli.classify import classify
+from truegraph.cli.common.options import LET_THROUGH
 from truegraph.cli.compare import compare_commands
 from truegraph.cli.data import data_commands
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
-from truegraph.cli.options import LET_THROUGH
 from truegraph.cli.recommend import recommend
 from truegraph.cli.report import report
 from truegraph.cli.reproduce import reproduce

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli import table_options as tables
-from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import (
+from truegraph.cli.common import options as cli
+from truegraph.cli.common import table_options as tables
+from truegraph.cli.common.compilation import announce_compilation
+from truegraph.cli.common.options import MODEL, OUTPUT, option
+from truegraph.cli.common.outputs import (
     GRAPH_ENDINGS,
     announce,
     check_target,
@@ -24,7 +24,7 @@ from truegraph.cli.outputs import (
     write_page,
 )
 from truegraph.errors import InputError
-from truegraph.memory import peak_memory_mb
+from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 
 if TYPE_CHECKING:
@@ -200,8 +200,8 @@ def _fit(dataset: NodeDataset, job: _Job) -> NodeEstimator:
 
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.runtime.threads import use_threads
     from truegraph.tasks.classify.estimator import classifier_of
-    from truegraph.threads import use_threads
 
     classifier = classifier_of(
         job.model,

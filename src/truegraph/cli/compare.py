@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli.options import INPUT, MODEL, OUTPUT, option
-from truegraph.cli.outputs import announce, check_target_folder, print_json, print_rows
+from truegraph.cli.common import options as cli
+from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, option
+from truegraph.cli.common.outputs import announce, check_target_folder, print_json, print_rows
 from truegraph.errors import InputError
 from truegraph.tasks.classify.names import GRAPH_LEARNERS
 from truegraph.tasks.classify.names import MODELS as CLASSIFIERS
@@ -281,7 +281,7 @@ def _compare(
     check_target_folder("--out", folder)
     if not running.quiet:
         announce(f"Comparing {', '.join(models)} on {name}; trials go to {folder}.")
-    from truegraph.cli.running import run_stored
+    from truegraph.cli.common.running import run_stored
     from truegraph.experiments import Experiment
 
     own = {key: _plain(value) for key, value in files.items() if value is not None}
@@ -339,7 +339,7 @@ def _show(
 
 
 def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -> None:
-    from truegraph.cli.running import print_table, print_trials
+    from truegraph.cli.common.running import print_table, print_trials
     from truegraph.report.document import headline
     from truegraph.report.summary import metrics_table
     from truegraph.report.wording import alike_once

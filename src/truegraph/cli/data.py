@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.options import OUTPUT
-from truegraph.cli.outputs import check_target_folder, print_json, print_rows
-from truegraph.cli.running import print_table
+from truegraph.cli.common.options import OUTPUT
+from truegraph.cli.common.outputs import check_target_folder, print_json, print_rows
+from truegraph.cli.common.running import print_table
 
 if TYPE_CHECKING:
     from truegraph.data import DatasetInfo

@@ -8,19 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli import table_options as tables
-from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.inputs import Points, check_source, is_array, read_input
-from truegraph.cli.learn_posterior import (
-    infer,
-    posterior_document,
-    posterior_request,
-    posterior_rows,
-    write_table,
-)
-from truegraph.cli.options import INPUT, MODEL, OUTPUT, option
-from truegraph.cli.outputs import (
+from truegraph.cli.common import options as cli
+from truegraph.cli.common import table_options as tables
+from truegraph.cli.common.compilation import announce_compilation
+from truegraph.cli.common.inputs import Points, check_source, is_array, read_input
+from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, option
+from truegraph.cli.common.outputs import (
     GRAPH_ENDINGS,
     PICTURE_ENDINGS,
     announce,
@@ -31,7 +24,14 @@ from truegraph.cli.outputs import (
     report_target,
     write_page,
 )
-from truegraph.memory import peak_memory_mb
+from truegraph.cli.learn_posterior import (
+    infer,
+    posterior_document,
+    posterior_request,
+    posterior_rows,
+    write_table,
+)
+from truegraph.runtime.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli import table_options as tables
-from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import (
+from truegraph.cli.common import options as cli
+from truegraph.cli.common import table_options as tables
+from truegraph.cli.common.compilation import announce_compilation
+from truegraph.cli.common.options import MODEL, OUTPUT, option
+from truegraph.cli.common.outputs import (
     announce,
     check_target,
     print_json,
@@ -23,7 +23,7 @@ from truegraph.cli.outputs import (
     write_page,
 )
 from truegraph.errors import InputError
-from truegraph.memory import peak_memory_mb
+from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 
 if TYPE_CHECKING:
@@ -172,8 +172,8 @@ def _suggest(job: _Job) -> None:
 def _fit(dataset: NodeDataset, job: _Job) -> LinkEstimator:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
+    from truegraph.runtime.threads import use_threads
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
-    from truegraph.threads import use_threads
 
     is_base = job.model not in BAYESIAN
     kind = LinkPredictor if is_base else BayesianLinkPredictor

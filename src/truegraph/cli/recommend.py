@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli.compilation import announce_compilation
-from truegraph.cli.options import MODEL, OUTPUT, option
-from truegraph.cli.outputs import (
+from truegraph.cli.common import options as cli
+from truegraph.cli.common.compilation import announce_compilation
+from truegraph.cli.common.options import MODEL, OUTPUT, option
+from truegraph.cli.common.outputs import (
     announce,
     check_target,
     print_json,
@@ -21,7 +21,7 @@ from truegraph.cli.outputs import (
     write_page,
 )
 from truegraph.errors import InputError
-from truegraph.memory import peak_memory_mb
+from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.recommend.names import MODELS
 
 if TYPE_CHECKING:
@@ -171,9 +171,9 @@ def _read(job: _Job) -> Interactions:
 def _fit(data: Interactions, job: _Job) -> Recommender | BayesianRecommender:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=60)
+    from truegraph.runtime.threads import use_threads
     from truegraph.tasks.recommend.estimator import BayesianRecommender, Recommender
     from truegraph.tasks.recommend.trials import split_name
-    from truegraph.threads import use_threads
 
     base, is_bayesian = split_name(job.model)
     common: dict[str, Any] = {

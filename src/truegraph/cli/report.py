@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from truegraph.cli.options import INPUT, OUTPUT, option
-from truegraph.cli.outputs import check_target
+from truegraph.cli.common.options import INPUT, OUTPUT, option
+from truegraph.cli.common.outputs import check_target
 
 
 def report(

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli import options as cli
-from truegraph.cli.options import INPUT, MODEL, OUTPUT, RUNNING, option
-from truegraph.cli.outputs import announce, check_target_folder, print_json
-from truegraph.cli.running import failed_trials, print_table, print_trials, run_stored
+from truegraph.cli.common import options as cli
+from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, RUNNING, option
+from truegraph.cli.common.outputs import announce, check_target_folder, print_json
+from truegraph.cli.common.running import failed_trials, print_table, print_trials, run_stored
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:

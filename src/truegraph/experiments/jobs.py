@@ -14,7 +14,7 @@ from truegraph.errors import DataError
 from truegraph.experiments import provenance
 from truegraph.experiments.store import TrialRecord
 from truegraph.experiments.tasks.base import Cell, Context, Source, Task, TrialResult, find_task
-from truegraph.memory import peak_memory_mb
+from truegraph.runtime.memory import peak_memory_mb
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

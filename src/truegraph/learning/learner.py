@@ -38,7 +38,7 @@ from truegraph.progress import console_progress
 
 if TYPE_CHECKING:
     from truegraph.data.columns.plan import ColumnPlan
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 _FEW_NODES = 2000  # waking threads costs more than they save
 

@@ -10,7 +10,7 @@ from truegraph import learn_graph
 from truegraph.learning.solve import solver
 from truegraph.learning.solve.dual import Problem
 from truegraph.learning.solve.interior import Interior
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 THETA = 0.3
 

@@ -134,9 +134,9 @@ def test_graphs_and_weights_are_kept_on_request(planted: Any, quick: Any) -> Non
 
 
 def test_unknown_names_get_a_suggestion(planted: Any) -> None:
-    with pytest.raises(InputError, match="did you mean 'chebynet'"):
+    with pytest.raises(InputError, match="Did you mean 'chebynet'"):
         run_trials("chebnet", **planted._asdict(), seeds=[0, 1, 2])
-    with pytest.raises(InputError, match="did you mean 'degree'"):
+    with pytest.raises(InputError, match="Did you mean 'degree'"):
         run_trials("bgcn", **planted._asdict(), seeds=[0, 1, 2], options={"degre": 5})
     with pytest.raises(InputError, match="Give None, a dict or BGCNOptions"):
         run_trials("bgcn", **planted._asdict(), seeds=[0, 1, 2], options=7)

@@ -15,7 +15,7 @@ from truegraph import BayesianLinkPredictor, LinkPredictor
 from truegraph.data.graphs.link_splits import LinkSplit, split_links
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.base import Run
 from truegraph.tasks.links.algorithm2 import BayesianChoices, train_on_combined
 from truegraph.tasks.links.completed_graph import combined_graph
 from truegraph.tasks.links.problem import open_link_problem
@@ -278,7 +278,7 @@ def test_damaged_saves_are_refused(planted, split, tmp_path):
 
 
 def test_errors_name_the_argument_and_the_remedy(planted, split):
-    with pytest.raises(InputError, match="unknown model 'vgea'; did you mean 'vgae'"):
+    with pytest.raises(InputError, match=r"unknown model 'vgea'\. Did you mean 'vgae'"):
         LinkPredictor("vgea").fit(planted.graph)
     with pytest.raises(InputError, match="unknown option 'epoch'"):
         LinkPredictor("vgae", options={"epoch": 3}).fit(planted.graph)

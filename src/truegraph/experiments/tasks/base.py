@@ -132,7 +132,7 @@ class Context:
     device : str
         A torch device, e.g. "cuda".
     threads : int
-        Threads that the trials may use, see `truegraph.threads.use_threads`.
+        Threads that the trials may use, see `truegraph.runtime.threads.use_threads`.
     notes : list of str
         What was chosen for the user, for the records.
     artefacts : dict

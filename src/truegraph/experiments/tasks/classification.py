@@ -21,8 +21,8 @@ from truegraph.experiments.tasks.base import (
     TrialResult,
 )
 from truegraph.experiments.tasks.opened_data import NODE_FILES, open_nodes, same_data
+from truegraph.runtime.threads import use_threads
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
-from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

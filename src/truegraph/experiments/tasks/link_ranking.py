@@ -26,8 +26,8 @@ from truegraph.evaluation import Metric
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
 from truegraph.experiments.tasks.links import check_settings, predictor_of
 from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
+from truegraph.runtime.threads import use_threads
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
-from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from truegraph.tasks.links.fitted import LinkEstimator
@@ -176,7 +176,7 @@ def hard_negatives(
     rng : Generator
         Draws random nodes where walks find too few.
     """
-    from truegraph.tasks.links.candidates import best_partners
+    from truegraph.tasks.links.suggesting.candidates import best_partners
 
     lists = best_partners(train, 2, 4 * _PER_END)
     found = np.empty((len(links), 2 * _PER_END, 2), dtype=np.int64)

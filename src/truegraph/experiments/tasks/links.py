@@ -23,8 +23,8 @@ from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_preci
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
 from truegraph.experiments.tasks.classification import graph_facts
 from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
+from truegraph.runtime.threads import use_threads
 from truegraph.tasks.links.names import BAYESIAN, LEARNED_GRAPH, MODELS, REFINED, RIVALS
-from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from truegraph.learning.learned import LearnedGraph
@@ -196,7 +196,7 @@ def _parts(cell: Cell, kind: type[LinkEstimator]) -> tuple[dict[str, Any], dict[
 
 def _learned_graph(cell: Cell, problem: LinkProblem, seed: int, context: Context) -> LearnedGraph:
     """Return the graph learned from the embedding of the auto-encoder that is set as "base"."""
-    from truegraph.tasks.classify.methods import Run
+    from truegraph.tasks.base import Run
     from truegraph.tasks.links.algorithm2 import BayesianChoices, learned_graph
     from truegraph.tasks.links.training import base_embedding, fitting_settings, link_model
 
@@ -209,7 +209,7 @@ def _learned_graph(cell: Cell, problem: LinkProblem, seed: int, context: Context
 
 def check_settings(cell: Cell) -> None:
     """Raise an InputError for settings that the model of a cell does not have."""
-    from truegraph.tasks.classify.methods import options_from
+    from truegraph.tasks.base import options_from
     from truegraph.tasks.links.algorithm2 import BayesianChoices
     from truegraph.tasks.links.refined.model import RefinedSettings
     from truegraph.tasks.links.training import link_model

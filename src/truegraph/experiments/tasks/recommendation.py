@@ -26,8 +26,8 @@ from truegraph.evaluation import Metric, paired_wilcoxon
 from truegraph.evaluation.ranking import RankingScores, score_rankings
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
 from truegraph.experiments.tasks.opened_data import INTERACTION_FILES, open_interactions, same_data
+from truegraph.runtime.threads import use_threads
 from truegraph.tasks.recommend.names import MODELS
-from truegraph.threads import use_threads
 
 if TYPE_CHECKING:
     from truegraph.nn.recommenders.training import TrainedRanking

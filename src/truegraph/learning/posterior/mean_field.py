@@ -32,7 +32,7 @@ from truegraph.learning.posterior.truncated_normal import moments
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
 from truegraph.learning.solve.solver import SMALL, Newton, is_flat
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from truegraph.learning import inputs
 from truegraph.learning.posterior.chains import Chain, Target
 from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
 from truegraph.progress import Progress
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ from truegraph.learning.search.points import (
     squared_distances,
     unit_rows,
 )
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from scipy.sparse import csr_array
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.interior import Interior
-from truegraph.threads import thread_limit
+from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
 Point = TypeVar("Point", bound=DualPoint)

@@ -20,7 +20,6 @@ from scipy.sparse import csr_array
 
 from truegraph.data.storage import PathLike, read_safetensors, write_safetensors
 from truegraph.errors import InputError
-from truegraph.locking import file_lock
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.recommenders.negatives import NegativePool, negative_pool
@@ -29,6 +28,7 @@ from truegraph.nn.recommenders.training import TrainedRanking, one_torch_thread,
 from truegraph.nn.recommenders.triples import TripleSampler
 from truegraph.nn.recommenders.validation_recall import HeldOutRecall
 from truegraph.progress import Progress
+from truegraph.runtime.locking import file_lock
 
 LEARNING_RATES = (1e-3, 1e-2)
 _BASE, _CONTINUED = 0, 1  # streams of random numbers

@@ -14,8 +14,9 @@ from threadpoolctl import threadpool_limits
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import CosineDistance
 from truegraph.nn.graph_operators import normalise_features
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import NEIGHBOURS, NodeInputs, distance_graph
-from truegraph.tasks.classify.methods import LabelPropagation, Method, PropagationOptions, Run
+from truegraph.tasks.classify.methods import LabelPropagation, Method, PropagationOptions
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.recipes.weight_samples import entropy

@@ -18,12 +18,13 @@ from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.learning.graph_advice import graph_advice
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.class_advice import class_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split
-from truegraph.tasks.classify.methods import LabelPropagation, Run
+from truegraph.tasks.classify.methods import LabelPropagation
 from truegraph.tasks.classify.new_nodes import extend_inputs
 from truegraph.tasks.classify.problem import open_problem
 from truegraph.tasks.classify.recipes.weight_samples import entropy

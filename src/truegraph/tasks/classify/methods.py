@@ -6,84 +6,27 @@ observed graph or on one put in its place, and `LabelPropagation` nothing at all
 
 from __future__ import annotations
 
-import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
-from difflib import get_close_matches
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.storage import PathLike
-from truegraph.errors import InputError
 from truegraph.nn.classifiers.diffusion import diffusion_graph
 from truegraph.nn.classifiers.label_propagation import propagate_labels
 from truegraph.nn.classifiers.registry import find_classifier
 from truegraph.nn.training.base import Settings
 from truegraph.nn.training.training import train_classifier
-from truegraph.progress import Progress
+from truegraph.tasks.base import Run, options_from
 from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
 from truegraph.tasks.classify.results import TrialResults
 
 _TRIALS_AT_ONCE = 64
-
-
-@dataclass(eq=False)
-class Run:
-    """How to run, and the diary of the run.
-
-    Attributes
-    ----------
-    device : str
-    cache : path-like or None
-        Folder of embeddings computed before.
-    progress : Progress
-    keep_graphs, keep_weights : bool
-        Whether results carry the learned graphs and the trained weights.
-    seconds : dict of str to float
-        Seconds spent per stage.
-    notes : list of str
-        What was chosen for the user.
-    alarms : list of str
-        Those of the notes that say that the answer looks bad.
-    """
-
-    device: str = "cpu"
-    cache: PathLike | None = None
-    progress: Progress = field(default_factory=Progress)
-    keep_graphs: bool = False
-    keep_weights: bool = False
-    seconds: dict[str, float] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-    alarms: list[str] = field(default_factory=list)
-
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Announce a stage and time it."""
-        self.progress.stage(name)
-        began = time.perf_counter()
-        try:
-            yield
-        finally:
-            spent = time.perf_counter() - began
-            self.seconds[name] = self.seconds.get(name, 0.0) + spent
-
-    def note(self, text: str) -> None:
-        """Write down a choice, once."""
-        if text not in self.notes:
-            self.notes.append(text)
-
-    def alarm(self, text: str) -> None:
-        """Write down that the answer looks bad, and what to try; estimators warn of it."""
-        self.note(text)
-        if text not in self.alarms:
-            self.alarms.append(text)
 
 
 class Method(ABC):
@@ -114,30 +57,6 @@ class Method(ABC):
     @abstractmethod
     def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Train all trials of a problem."""
-
-
-def options_from(given: Any, kind: type) -> Any:
-    """Return options of a dataclass `kind` from None, a mapping or such options."""
-    if given is None:
-        return kind()
-    if isinstance(given, kind):
-        return given
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"options has type {type(given).__name__}. Give None, a dict or {kind.__name__}."
-        )
-    known = [entry.name for entry in fields(kind)]
-    for name in given:
-        if name not in known:
-            raise InputError(f"unknown option {name!r}{nearest(name, known)}")
-    return kind(**given)
-
-
-def nearest(name: str, known: list[str]) -> str:
-    """Return the end of a message: what was perhaps meant, and what there is."""
-    close = get_close_matches(str(name).lower(), known, 1, cutoff=0.5)
-    guess = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{guess} There are: {', '.join(known)}."
 
 
 def stops_early(name: str) -> bool:

@@ -26,6 +26,8 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.nn.classifiers.registry import CLASSIFIERS
 from truegraph.progress import Progress
+from truegraph.suggestions import suggestion
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.committee import Committee
 from truegraph.tasks.classify.feature_baselines import LabelSpreading, Logistic
 from truegraph.tasks.classify.inputs import complete_inputs
@@ -33,10 +35,8 @@ from truegraph.tasks.classify.methods import (
     LabelPropagation,
     Method,
     Network,
-    Run,
     diffused,
     feature_neighbours,
-    nearest,
 )
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes.algorithm1 import BGCN
@@ -65,7 +65,7 @@ RECIPES = {"auto": "auto", "paper": "bgcn", "refined": "refined", "fast": "fast"
 def find_method(name: str) -> Method:
     """Return the method of that name, or raise an InputError that suggests the nearest."""
     if name not in METHODS:
-        raise InputError(f"unknown model {name!r}{nearest(name, list(METHODS))}")
+        raise InputError(f"unknown model {name!r}.{suggestion(name, METHODS)}")
     return METHODS[name]
 
 

@@ -24,7 +24,7 @@ from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.base import Run
 from truegraph.tasks.links.completed_graph import Filling, combined_graph
 from truegraph.tasks.links.problem import LinkProblem
 from truegraph.tasks.links.training import LinkModel, LinkVectors, base_embedding, train_links

@@ -24,7 +24,8 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.nn.autoencoders.embedding_cache import write_embedding
-from truegraph.tasks.classify.methods import Run, nearest, options_from
+from truegraph.suggestions import suggestion
+from truegraph.tasks.base import Run, options_from
 from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian
 from truegraph.tasks.links.calibration import Calibration
 from truegraph.tasks.links.fitted import LinkEstimator
@@ -135,7 +136,7 @@ class LinkPredictor(LinkEstimator):
             super()._fit(A, X, validation, pairs, seed, run)
         else:
             known = (REFINED, *AUTO_ENCODERS, *HEURISTICS)
-            raise InputError(f"unknown model {self.model!r}{nearest(self.model, list(known))}")
+            raise InputError(f"unknown model {self.model!r}.{suggestion(self.model, known)}")
 
     def _fit_refined(self, A: Any, X: Any, validation: Any, seed: int, run: Run) -> None:
         settings = options_from(self.options, RefinedSettings)

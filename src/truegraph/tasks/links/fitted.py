@@ -21,15 +21,15 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.base import Run
 from truegraph.tasks.links.calibration import Calibration, fit_calibration
 from truegraph.tasks.links.completed_graph import Filling
-from truegraph.tasks.links.explanations import explain
 from truegraph.tasks.links.problem import LinkProblem, check_pairs, open_link_problem
 from truegraph.tasks.links.scorers import LinkScorer, suggester_of
-from truegraph.tasks.links.search import RankedPairs
-from truegraph.tasks.links.shares import check_missing
-from truegraph.tasks.links.suggestions import Suggester
+from truegraph.tasks.links.suggesting.explanations import explain
+from truegraph.tasks.links.suggesting.search import RankedPairs
+from truegraph.tasks.links.suggesting.shares import check_missing
+from truegraph.tasks.links.suggesting.suggestions import Suggester
 from truegraph.tasks.links.training import (
     LinkModel,
     LinkVectors,

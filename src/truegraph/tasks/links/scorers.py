@@ -10,12 +10,12 @@ from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs, links_of
 from truegraph.errors import InputError
-from truegraph.tasks.links.candidates import candidates_of
 from truegraph.tasks.links.heuristics import HeuristicScorer
 from truegraph.tasks.links.refined.model import RefinedModel, without_links
 from truegraph.tasks.links.refined.suggesting import refined_suggester
-from truegraph.tasks.links.search import LinkSearch
-from truegraph.tasks.links.suggestions import (
+from truegraph.tasks.links.suggesting.candidates import candidates_of
+from truegraph.tasks.links.suggesting.search import LinkSearch
+from truegraph.tasks.links.suggesting.suggestions import (
     CandidateSearch,
     CountedChances,
     Suggester,

@@ -36,7 +36,8 @@ from truegraph.nn.autoencoders.graphite import GraphiteAE, GraphiteVAE
 from truegraph.nn.autoencoders.vgae import GAE, VGAE
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.optimiser import Weights
-from truegraph.tasks.classify.methods import Run, nearest, options_from
+from truegraph.suggestions import suggestion
+from truegraph.tasks.base import Run, options_from
 from truegraph.tasks.links.problem import LinkProblem
 
 MODELS: dict[str, type[AutoEncoder]] = {
@@ -113,7 +114,7 @@ def link_model(name: str, options: Any, mask_hidden: bool | None = None) -> Link
         None: as the model's authors do.
     """
     if name not in MODELS:
-        raise InputError(f"unknown model {name!r}{nearest(name, list(MODELS))}")
+        raise InputError(f"unknown model {name!r}.{suggestion(name, MODELS)}")
     kind = MODELS[name]
     settings = options_from(options, kind.settings_type)
     return LinkModel(kind, settings, kind.masks_hidden if mask_hidden is None else mask_hidden)

@@ -14,8 +14,8 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.graph_operators import normalise_features
 from truegraph.nn.training.training import train_classifier
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import algorithm1 as bgcn
 from truegraph.tasks.classify.recipes import node_graphs
@@ -207,7 +207,7 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
         ({"embedding": np.zeros((4, 2))}, "120 rows are expected"),
         ({"samples": 31, "weight_sampling": "snapshots"}, "samples=31 exceeds"),
         ({"base": "nothing"}, "nothing"),
-        ({"embedding_options": {"epoch": 3}}, "did you mean 'epochs'"),
+        ({"embedding_options": {"epoch": 3}}, "Did you mean 'epochs'"),
     ],
 )
 def test_bad_options_are_named(planted: Any, quick: Any, options: Any, message: str) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs
-from truegraph.tasks.classify.methods import Network, Run
+from truegraph.tasks.classify.methods import Network
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes.base_cache import base_probabilities
 from truegraph.tasks.classify.results import TrialResults

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import calibration
 from truegraph.tasks.classify.recipes.calibration import (

@@ -11,8 +11,8 @@ from scipy.sparse import csr_array
 
 from truegraph import BayesianNodeClassifier, InputError
 from truegraph.data import load_dataset, random_split
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import refined
 from truegraph.tasks.classify.recipes.ensemble import Ensemble

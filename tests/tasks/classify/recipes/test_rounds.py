@@ -9,8 +9,8 @@ import pytest
 
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs, distance_graph
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem, open_problem
 from truegraph.tasks.classify.recipes import rounds
 from truegraph.tasks.classify.recipes.ensemble import Prediction

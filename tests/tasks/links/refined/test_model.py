@@ -13,7 +13,6 @@ from truegraph import LinkPredictor
 from truegraph.data.graphs.link_splits import LinkSplit, links_of, split_links
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.tasks.links.candidates import bipartite_sides, crosses
 from truegraph.tasks.links.problem import pair_values
 from truegraph.tasks.links.refined.model import (
     RefinedSettings,
@@ -23,6 +22,7 @@ from truegraph.tasks.links.refined.model import (
     folds_of,
     prepared_features,
 )
+from truegraph.tasks.links.suggesting.candidates import bipartite_sides, crosses
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from truegraph.data.graphs.link_splits import split_links
 from truegraph.tasks.links.problem import pair_values
 from truegraph.tasks.links.refined.model import RefinedSettings, fit_refined, prepared_features
 from truegraph.tasks.links.refined.suggesting import hiding_trials
-from truegraph.tasks.links.suggestions import is_among
+from truegraph.tasks.links.suggesting.suggestions import is_among
 
 
 @pytest.fixture(scope="module")

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.belief import Belief, believed
 from truegraph.tasks.classify.committee.features import feature_space, no_space
 from truegraph.tasks.classify.committee.fitted import FittedCommittee, Voice, averaged
@@ -31,7 +32,7 @@ from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
 from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, Views
 from truegraph.tasks.classify.inputs import NodeInputs
-from truegraph.tasks.classify.methods import Method, Run
+from truegraph.tasks.classify.methods import Method
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.calibration import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction

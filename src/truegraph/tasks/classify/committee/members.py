@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
 from truegraph.tasks.classify.committee.views import Views
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.calibration import (
     LeftOut,

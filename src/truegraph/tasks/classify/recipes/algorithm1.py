@@ -30,13 +30,8 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.classifiers.gcn import GCNSettings
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.training.training import Training
-from truegraph.tasks.classify.methods import (
-    LabelPropagation,
-    Method,
-    Network,
-    Run,
-    stops_early,
-)
+from truegraph.tasks.base import Run
+from truegraph.tasks.classify.methods import LabelPropagation, Method, Network, stops_early
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.base_cache import base_probabilities
 from truegraph.tasks.classify.recipes.graph_inference import (

@@ -19,7 +19,8 @@ from truegraph.nn.autoencoders.embedding_cache import (
     read_embedding,
     write_embedding,
 )
-from truegraph.tasks.classify.methods import Method, Run
+from truegraph.tasks.base import Run
+from truegraph.tasks.classify.methods import Method
 from truegraph.tasks.classify.problem import Problem
 
 

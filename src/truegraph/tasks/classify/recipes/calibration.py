@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.nn.dropout import derive_seeds
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.cross_fitting import balanced_folds, fitted_temperature
 from truegraph.tasks.classify.recipes.ensemble import Prediction, confidence_temperature, tempered

@@ -25,10 +25,11 @@ from truegraph.learning.search.distances import (
     LabelDisagreement,
     SumDistance,
 )
-from truegraph.locking import file_lock
 from truegraph.nn.autoencoders.svd_embedding import embed_svd
 from truegraph.nn.autoencoders.vgae import embed_vgae
-from truegraph.tasks.classify.methods import Run, nearest
+from truegraph.runtime.locking import file_lock
+from truegraph.suggestions import suggestion
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.problem import Problem
 
 USUAL_DEGREE = 100.0
@@ -79,7 +80,7 @@ class GraphOptions:
         for name in self.embedding_options:
             if name not in known:
                 raise InputError(
-                    f"unknown entry {name!r} of embedding_options{nearest(name, known)}"
+                    f"unknown entry {name!r} of embedding_options.{suggestion(name, known)}"
                 )
 
     def _check_choices(self, choices: Mapping[str, tuple[str, ...]]) -> None:

@@ -22,7 +22,8 @@ from truegraph.nn.training.trained import TrainedClassifier
 from truegraph.nn.training.training import Training
 from truegraph.nn.training.trial_threads import run_all, worker_threads
 from truegraph.progress import Progress
-from truegraph.tasks.classify.methods import Method, Network, Run
+from truegraph.tasks.base import Run
+from truegraph.tasks.classify.methods import Method, Network
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import Snapshots
 from truegraph.tasks.classify.results import TrialResults

@@ -27,8 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.learning.learned import LearnedGraph
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import neighbour_graph
-from truegraph.tasks.classify.methods import Method, Run
+from truegraph.tasks.classify.methods import Method
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.calibration import (
     LeftOut,

@@ -8,7 +8,7 @@ from typing import Any
 
 from truegraph.errors import InputError
 from truegraph.nn.classifiers.appnp import APPNPSettings
-from truegraph.tasks.classify.methods import options_from
+from truegraph.tasks.base import options_from
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.node_graphs import GraphOptions, wanted_degree
 

@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import distance_graph
-from truegraph.tasks.classify.methods import Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.ensemble import Prediction, mean_of
 from truegraph.tasks.classify.recipes.node_graphs import combined_distance, map_graph

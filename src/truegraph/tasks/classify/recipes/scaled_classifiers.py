@@ -14,7 +14,7 @@ from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.graph_operators import normalise_features
 from truegraph.nn.training.trained import Graphs, TrainedClassifier, prepare_graphs
 from truegraph.nn.training.training import Training
-from truegraph.tasks.classify.methods import Run
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.ensemble import (
     Member,

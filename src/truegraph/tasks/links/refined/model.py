@@ -17,11 +17,11 @@ from scipy.sparse import csr_array
 from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.data.graphs.link_splits import Pairs, links_of, sample_non_links
 from truegraph.errors import InputError
-from truegraph.tasks.links.candidates import bipartite_sides, crosses
 from truegraph.tasks.links.refined.columns import PairColumns, pair_columns
 from truegraph.tasks.links.refined.local_scale import SCALES
 from truegraph.tasks.links.refined.regression import Regression, fit_regression
 from truegraph.tasks.links.refined.similarities import Reduction, fit_reduction
+from truegraph.tasks.links.suggesting.candidates import bipartite_sides, crosses
 
 SLACK_NODES = 100_000  # up to here scale="auto" learns a graph
 _SCALES = {

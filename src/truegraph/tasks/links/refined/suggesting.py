@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs, links_of
-from truegraph.tasks.links.candidates import Candidates, candidates_of
 from truegraph.tasks.links.refined.columns import PairColumns
 from truegraph.tasks.links.refined.model import (
     RefinedModel,
@@ -25,8 +24,9 @@ from truegraph.tasks.links.refined.model import (
     without_links,
 )
 from truegraph.tasks.links.refined.regression import Regression, fit_regression
-from truegraph.tasks.links.shares import ScoreShares, count_shares
-from truegraph.tasks.links.suggestions import (
+from truegraph.tasks.links.suggesting.candidates import Candidates, candidates_of
+from truegraph.tasks.links.suggesting.shares import ScoreShares, count_shares
+from truegraph.tasks.links.suggesting.suggestions import (
     CandidateSearch,
     CountedChances,
     Suggester,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from truegraph.memory import peak_memory_mb
+from truegraph.runtime.memory import peak_memory_mb
 
 
 def test_the_peak_rises_with_what_is_held_and_stays() -> None:

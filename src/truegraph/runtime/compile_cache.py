@@ -14,7 +14,7 @@ from typing import Any
 
 from numba.core.caching import IndexDataCacheFile
 
-from truegraph.locking import file_lock
+from truegraph.runtime.locking import file_lock
 
 
 def share_cache() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.common.compilation import announce_compilation
 
 
 def test_the_first_run_says_that_it_compiles(

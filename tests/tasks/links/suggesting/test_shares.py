@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from truegraph.errors import InputError
-from truegraph.tasks.links.shares import chance_errors, chances, check_missing, count_shares
+from truegraph.tasks.links.suggesting.shares import (
+    chance_errors,
+    chances,
+    check_missing,
+    count_shares,
+)
 
 
 def test_shares_follow_the_truth_where_as_much_is_missing_as_was_hidden():

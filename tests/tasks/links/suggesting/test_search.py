@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph.tasks.links import search as link_search
-from truegraph.tasks.links.search import LinkSearch
+from truegraph.tasks.links.suggesting import search as link_search
+from truegraph.tasks.links.suggesting.search import LinkSearch
 
 
 def random_case(n_nodes: int, density: float, seed: int):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-EXAMPLE = Path(__file__).parent.parent.parent / "examples" / "customers"
+EXAMPLE = Path(__file__).parents[3] / "examples" / "customers"
 PLAN = (
     "customers.csv: 4 numbers scaled, 3 categories to 11 columns, signup_date (date) to 3, "
     "customer_id: taken as the id"

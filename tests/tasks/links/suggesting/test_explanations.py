@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from truegraph.tasks.links.explanations import explain
+from truegraph.tasks.links.suggesting.explanations import explain
 
 
 def test_shared_neighbours_and_features_are_named():

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from truegraph.errors import InputError
-from truegraph.threads import thread_limit, use_threads
+from truegraph.runtime.threads import thread_limit, use_threads
 
 
 @pytest.fixture(autouse=True)

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 
 import numba
 
-from truegraph.compile_cache import share_cache
 from truegraph.errors import InputError
-from truegraph.forking import check_child, survive_forks
+from truegraph.runtime.compile_cache import share_cache
+from truegraph.runtime.forking import check_child, survive_forks
 
 share_cache()
 survive_forks()

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from truegraph.locking import file_lock
+from truegraph.runtime.locking import file_lock
 
 HOLDER = """
 import sys, time
-from truegraph.locking import file_lock
+from truegraph.runtime.locking import file_lock
 with file_lock(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from truegraph.data.graphs.adjacency import as_adjacency
-from truegraph.tasks.links import candidates as module
-from truegraph.tasks.links.candidates import (
+from truegraph.tasks.links.suggesting import candidates as module
+from truegraph.tasks.links.suggesting.candidates import (
     bipartite_sides,
     candidates_of,
     crosses,

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.data.graphs.link_splits import Pairs
-from truegraph.tasks.links.candidates import Candidates
-from truegraph.tasks.links.search import RankedPairs, top_pairs
-from truegraph.tasks.links.shares import ScoreShares, count_shares
+from truegraph.tasks.links.suggesting.candidates import Candidates
+from truegraph.tasks.links.suggesting.search import RankedPairs, top_pairs
+from truegraph.tasks.links.suggesting.shares import ScoreShares, count_shares
 
 Scores = NDArray[np.float64]
 _COUNTED = 50_000  # best pairs of a search whose hits are counted

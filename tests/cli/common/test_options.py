@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truegraph.cli import options
+from truegraph.cli.common import options
 from truegraph.errors import InputError
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from truegraph.cli.compilation import announce_compilation
+from truegraph.cli.common.compilation import announce_compilation
 
 if TYPE_CHECKING:
     from truegraph.experiments import Experiment, TrialRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated
 
-from truegraph.cli.options import INPUT, choice, option
+from truegraph.cli.common.options import INPUT, choice, option
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numba.core.caching as caching
 
-from truegraph.compile_cache import share_cache
+from truegraph.runtime.compile_cache import share_cache
 
 PROCESSES, ROUNDS = 4, 25
 

@@ -1,0 +1,1 @@
+"""Suggested links: where to look, how sure to be, why."""
