@@ -24,7 +24,7 @@ from truegraph.learning.inputs import (
     require_candidates,
 )
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.search.approximate import spatial_order
+from truegraph.learning.search.approximate import CellSearch
 from truegraph.learning.search.candidates import (
     NeighbourLists,
     bipartite_lists,
@@ -45,7 +45,7 @@ from truegraph.learning.solve.solver import Solution, primal_value
 from truegraph.learning.solve.solver import solve as solve_newton
 from truegraph.progress import Progress
 
-_MANY_NODES = 50_000  # from here on the order of the nodes shows in the time
+_MANY_NODES = 50_000  # from here on the order of the nodes shows in the time of other searches
 _FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
 
 
@@ -57,6 +57,7 @@ class Run:
         self.rng = rng
         self.progress = progress
         self.seconds = {"search": 0.0, "candidates": 0.0, "solve": 0.0, "proof": 0.0}
+        self._cells: CellSearch | None = None
         self._began = time.perf_counter()
 
     @contextmanager
@@ -95,13 +96,16 @@ class Run:
         most = _most_edges(distance.n_nodes, n_users)
         self.settings = check_degree(self.settings, most, "that many nodes")
         plain = n_users is None and fixed is None and forbidden is None
-        if not plain or self._engine(distance) == "exact" or distance.n_nodes < _MANY_NODES:
+        engine = self._engine(distance)
+        in_cells = engine == "ivf" or (engine == "hnsw" and distance.n_nodes >= _MANY_NODES)
+        if not plain or not in_cells:
             return self._search_and_solve(distance, n_users, fixed, forbidden)
         with self._stage("search"):
-            order = spatial_order(distance.base, int(self.rng.integers(2**31)))
-        graph = self._search_and_solve(distance.permuted(order), None, None, None)
+            cells = CellSearch(distance.base, int(self.rng.integers(2**31)))
+            self._cells = cells.in_order() if engine == "ivf" else None
+        graph = self._search_and_solve(distance.permuted(cells.order), None, None, None)
         with self._stage("candidates"):
-            graph = restored(graph, order)
+            graph = restored(graph, cells.order)
         self.seconds["total"] = time.perf_counter() - self._began
         return graph
 
@@ -262,7 +266,12 @@ class Run:
         with self._stage("search"):
             if n_users is None:
                 return nearest_lists(
-                    distance, k, engine=engine, random_state=self.rng, progress=self.progress
+                    distance,
+                    k,
+                    engine=engine,
+                    random_state=self.rng,
+                    progress=self.progress,
+                    search=self._cells,
                 )
             return bipartite_lists(
                 distance, n_users, k, engine=engine, random_state=self.rng, progress=self.progress

@@ -15,23 +15,22 @@ from truegraph.learning import (
     SumDistance,
     pipeline,
 )
-from truegraph.learning.search.approximate import spatial_order
+from truegraph.learning.search.approximate import CellSearch
 from truegraph.testing import dual_bound, primal_objective
 
 POINTS = np.random.default_rng(5).normal(size=(1500, 4))
 
 
-def test_spatial_order_puts_neighbours_together() -> None:
+def test_the_order_of_the_cells_puts_neighbours_together() -> None:
     line = np.random.default_rng(0).permutation(4000)[:, None].astype(float)
-    order = spatial_order(line, seed=0)
+    order = CellSearch(line, seed=0).order
     assert sorted(order) == list(range(4000))
     jumps = np.abs(np.diff(line[order, 0]))
     assert np.median(jumps) < 100  # about 1300 in the order given
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e25])
-def test_the_result_is_in_the_callers_order(monkeypatch: pytest.MonkeyPatch, unit: float) -> None:
-    monkeypatch.setattr(pipeline, "_MANY_NODES", 100)
+def test_the_result_is_in_the_callers_order(unit: float) -> None:
     graph = learn_graph(POINTS * unit, 8, candidates="ivf", random_state=0)
     pairs = graph.candidates.tocoo()
     distances = ((POINTS[pairs.row] - POINTS[pairs.col]) ** 2).sum(axis=1)
@@ -45,11 +44,14 @@ def test_the_result_is_in_the_callers_order(monkeypatch: pytest.MonkeyPatch, uni
 
 
 def test_the_order_does_not_change_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = learn_graph(POINTS[:300], 8, candidates="ivf", random_state=0, tol=1e-12)
+    usual = learn_graph(POINTS[:300], 8, candidates="hnsw", random_state=0, tol=1e-12)
     monkeypatch.setattr(pipeline, "_MANY_NODES", 100)
-    other = learn_graph(POINTS[:300], 8, candidates="ivf", random_state=0, tol=1e-12)
+    other = learn_graph(POINTS[:300], 8, candidates="hnsw", random_state=0, tol=1e-12)
+    cells = learn_graph(POINTS[:300], 8, candidates="ivf", random_state=0, tol=1e-12)
     assert usual.certificate.recall == other.certificate.recall == 1.0
+    assert cells.certificate.recall == 1.0
     assert abs(usual.adjacency - other.adjacency).max() < 1e-6
+    assert abs(usual.adjacency - cells.adjacency).max() < 1e-6
 
 
 def _distances() -> list[Distance]:

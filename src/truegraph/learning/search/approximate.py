@@ -7,6 +7,7 @@ until the recall measured on a sample of the queries reaches 98 %, or the width 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 from importlib import import_module
 from typing import Any, Protocol
 
@@ -15,13 +16,24 @@ from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning.search.cells import cell_tiles, padded, search_cells
+from truegraph.learning.search.cells import cell_tiles, padded
 from truegraph.learning.search.points import Points
+from truegraph.learning.search.two_levels import (
+    CellSizes,
+    LargeCells,
+    Rounding,
+    SmallCells,
+    large_for,
+    rank_cells,
+    sampled_rows,
+    search_lists,
+)
 
 Indices = NDArray[np.int32]
 
 _SEARCH_BLOCK = 65536  # queries rounded, and handed to faiss, at a time
 _WANTED_RECALL = 0.98
+FIRST_WIDTH = 16  # small cells searched for a query
 
 
 class ApproximateSearch(Protocol):
@@ -34,6 +46,10 @@ class ApproximateSearch(Protocol):
         """As `ExactSearch.query`, approximately; missing neighbours are -1."""
         ...
 
+    def recall(self, queries: Points, own: NDArray[np.integer[Any]], truth: Indices) -> float:
+        """Return the share of truth (sample, k) that is within reach of the present width."""
+        ...
+
 
 def approximate_search(base: Points, engine: str, seed: int) -> ApproximateSearch:
     """Prepare the search that an engine's name stands for: "ivf" or "hnsw"."""
@@ -42,126 +58,148 @@ def approximate_search(base: Points, engine: str, seed: int) -> ApproximateSearc
 
 def tune(
     search: ApproximateSearch, queries: Points, own: NDArray[np.integer[Any]], truth: Indices
-) -> float:
-    """Widen the search until the recall of truth (sample, k) is high enough; return it."""
-    recall = recall_of(search.query(queries, own, truth.shape[1]), truth)
-    while recall < _WANTED_RECALL and search.width < search.widest:
-        search.width = min(search.width + search.width // 2, search.widest)
-        recall = recall_of(search.query(queries, own, truth.shape[1]), truth)
-    return recall
+) -> None:
+    """Widen the search until the recall of truth (sample, k) is high enough."""
+    while search.width < search.widest and search.recall(queries, own, truth) < _WANTED_RECALL:
+        search.width = wider(search.width, search.widest)
+
+
+def wider(width: int, widest: int) -> int:
+    """Return the width to try next."""
+    return min(width + width // 2, widest)
 
 
 def recall_of(found: Indices, truth: Indices) -> float:
     """Mean share of each row of truth (sample, k) that found (sample, k) contains."""
-    hits = [np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)]
-    return float(np.mean(hits))
+    return float(np.mean(recalls(found, truth)))
 
 
-class _Rounding:
-    """Centres, scales and rounds points to float32, beyond which their squares might be."""
+def recalls(found: Indices, truth: Indices) -> NDArray[np.float64]:
+    """Share of each row of truth (sample, k) that found (sample, k) contains."""
+    return np.array([np.isin(t, f).mean() for f, t in zip(found, truth, strict=True)])
 
-    def __init__(self, base: Points) -> None:
-        self._centre = np.asarray(base.mean(axis=0), dtype=np.float64).ravel()
-        self._unit = _largest_entry(base, self._centre) or 1.0
 
-    def __call__(self, points: Points) -> NDArray[np.float32]:
-        """Return the points as float32 (n, dimension)."""
-        out = np.empty(points.shape, dtype=np.float32)
-        for rows, block in _dense_blocks(points):
-            out[rows] = (block - self._centre) / self._unit
-        return out
+def rounding_of(base: Points, sample: NDArray[np.int64]) -> Rounding:
+    """Return the rounding of points, centred at some of them."""
+    smallest = np.full(base.shape[1], np.inf)
+    largest = -smallest
+    for _, block in _dense_blocks(base):
+        smallest, largest = (
+            np.minimum(smallest, block.min(axis=0)),
+            np.maximum(largest, block.max(axis=0)),
+        )
+    return Rounding.of(_dense(base[sample]), smallest, largest)
+
+
+def _rounded(points: Points, rounding: Rounding) -> NDArray[np.float32]:
+    """Return points as float32 (n, d)."""
+    out = np.empty(points.shape, dtype=np.float32)
+    for rows, block in _dense_blocks(points):
+        out[rows] = rounding(block)
+    return out
 
 
 def _dense_blocks(points: Points) -> Iterator[tuple[slice, NDArray[Any]]]:
     for first in range(0, points.shape[0], _SEARCH_BLOCK):
         rows = slice(first, first + _SEARCH_BLOCK)
-        block = points[rows]
-        yield rows, block.toarray() if isinstance(block, csr_array) else block
+        yield rows, _dense(points[rows])
 
 
-def _largest_entry(points: Points, centre: NDArray[np.float64]) -> float:
-    return max(float(np.abs(block - centre).max()) for _, block in _dense_blocks(points))
+def _dense(points: Any) -> NDArray[Any]:
+    dense: NDArray[Any] = points.toarray() if isinstance(points, csr_array) else points
+    return dense
 
 
 class CellSearch:
-    """An inverted file: points in the cells of a clustering, of which the nearest are searched.
+    """Points in small cells, of which those nearest to a query are searched.
 
     Parameters
     ----------
     base : ndarray or csr_array of shape (n, d)
     seed : int
         Of the clustering.
+    sizes : CellSizes, optional
 
     Attributes
     ----------
     width : int
-        Cells searched for a query.
+        Small cells searched for a query.
     widest : int
-        Number of cells.
-    rounded : callable
-        Brings points to the form in which they are searched.
-    centres : faiss index
-        Of the centres of the cells, in this form.
+        Number of small cells.
+    order : ndarray of int64, shape (n,)
+        The points sorted by cell, neighbours near one another: everything that runs over pairs of
+        neighbours in this order reads memory that was read just before.
     """
 
-    def __init__(self, base: Points, seed: int) -> None:
-        self.width = 16
-        self.rounded = _Rounding(base)
-        rounded = self.rounded(base)
-        count = len(rounded)
-        self.widest = int(np.clip(4 * np.sqrt(count), 1, max(1, count // 39)))
-        self.centres = _clustering(rounded, self.widest, seed, steps=5)
+    def __init__(self, base: Points, seed: int, sizes: CellSizes | None = None) -> None:
+        sizes = CellSizes() if sizes is None else sizes
+        count = int(base.shape[0])
+        sample = sampled_rows(count, sizes, seed)
+        self._rounding = rounding_of(base, sample)
+        rounded = padded(_rounded(base, self._rounding))
+        self._large = LargeCells.of(rounded[sample], count, sizes, seed)
+        self.order, self._small = _split(self._large, rounded)
+        self._centre_tiles = self._small.tiles()
+        cells = np.repeat(np.arange(len(self._small)), np.diff(self._small.starts))
+        self._tiles = cell_tiles(rounded[self.order], cells, len(self._small))
+        self._rank: NDArray[np.int64] | None = np.empty_like(self.order)
+        self._rank[self.order] = np.arange(count)
         self._count = count
-        own_cells = _nearest(self.centres, rounded, 1)[:, 0]
-        self._tiles = cell_tiles(padded(rounded), own_cells, self.widest)
+        self.widest = len(self._small)
+        self.width = min(FIRST_WIDTH, self.widest)
+
+    def in_order(self) -> CellSearch:
+        """Return the same search for points that are numbered in the order of the cells."""
+        same = copy(self)
+        same._rank = None
+        return same
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
-        """As `ExactSearch.query`, approximately; missing neighbours are -1."""
+        """As `ExactSearch.query`, approximately; missing neighbours are -1.
+
+        Of equal distances, the one that comes first in the order of the cells is nearer.
+        """
         out = np.empty((queries.shape[0], k), dtype=np.int32)
         for first in range(0, out.shape[0], _SEARCH_BLOCK):
             rows = slice(first, first + _SEARCH_BLOCK)
-            self._fill(self.rounded(queries[rows]), np.asarray(own[rows], np.int64), out[rows])
+            rounded = padded(_rounded(queries[rows], self._rounding))
+            places, wanted = self._places(own[rows]), self._wanted(rounded)
+            out[rows] = search_lists(rounded, places, wanted, self._tiles, k, self._count)
+        missing = out == self._count
+        if self._rank is not None:
+            out[missing] = 0
+            out = self.order[out].astype(np.int32)
+        out[missing] = -1
         return out
 
-    def _fill(self, queries: NDArray[np.float32], own: NDArray[np.int64], found: Indices) -> None:
-        wanted = _nearest(self.centres, queries, min(self.width, self.widest))
-        nearest = np.full(found.shape, np.inf, dtype=np.float32)
-        found[:] = self._count
-        order = np.argsort(wanted[:, 0], kind="stable")
-        search_cells(padded(queries), own, order, wanted, *self._tiles, nearest, found)
-        found[found == self._count] = -1
+    def recall(self, queries: Points, own: NDArray[np.integer[Any]], truth: Indices) -> float:
+        """Return the share of truth (sample, k) that lies in the cells that would be searched."""
+        wanted = self._wanted(padded(_rounded(queries, self._rounding)))
+        cells = self._small.of_points(self._places(truth))
+        return recall_of(wanted.astype(np.int32), cells.astype(np.int32))
+
+    def _places(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+        """Return where points stand in the order of the cells; -1 stays."""
+        given = np.asarray(ids, dtype=np.int64)
+        return given if self._rank is None else np.where(given >= 0, self._rank[given], -1)
+
+    def _wanted(self, queries: NDArray[np.float32]) -> NDArray[np.int64]:
+        large = self._large.nearest(queries, large_for(self.width, len(self._large)))
+        return rank_cells(queries, large, self._centre_tiles, self.width)
 
 
-def _clustering(points: NDArray[np.float32], cells: int, seed: int, steps: int) -> Any:
-    """Return a faiss index of the centres of a clustering."""
-    import faiss
-
-    clustering = faiss.Kmeans(
-        points.shape[1], cells, niter=steps, seed=seed, max_points_per_centroid=40, verbose=False
-    )
-    # The clustering is small; one thread keeps its sums in one order, whatever n_jobs is.
-    faiss.omp_set_num_threads(1)
-    clustering.train(points)
-    return clustering.index
-
-
-def _nearest(centres: Any, points: NDArray[np.float32], count: int) -> NDArray[np.int64]:
-    """Return the nearest centres of each point, nearest first."""
-    import faiss
-
-    faiss.omp_set_num_threads(get_num_threads())
-    nearest: NDArray[np.int64] = centres.search(points, count)[1]
-    return nearest
-
-
-def spatial_order(base: Points, seed: int) -> NDArray[np.int64]:
-    """Return an order of the points in which neighbours stand near one another (n,).
-
-    Everything that runs over pairs of neighbours then reads memory that was read just before.
-    """
-    dense = _Rounding(base)(base)
-    cells = _clustering(dense, max(1, int(np.sqrt(len(dense)))), seed, steps=3)
-    return np.argsort(_nearest(cells, dense, 1)[:, 0], kind="stable")
+def _split(large: LargeCells, rounded: NDArray[np.float32]) -> tuple[NDArray[np.int64], SmallCells]:
+    """Return the points in the order of the cells, and the small cells."""
+    own = large.nearest(rounded, 1)[:, 0]
+    order = np.argsort(own, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(large)))])
+    parts = []
+    for number in range(len(large)):
+        inside = slice(starts[number], starts[number + 1])
+        places, cells = large.split(number, rounded[order[inside]])
+        order[inside] = order[inside][places]
+        parts.append(cells)
+    return order, SmallCells.joined(parts)
 
 
 class GraphSearch:
@@ -183,11 +221,11 @@ class GraphSearch:
         import faiss
 
         self.width = 64
-        self._rounded = _Rounding(base)
+        self._rounding = _centred(base)
         self._index = faiss.IndexHNSWFlat(base.shape[1], 32)
         self._index.hnsw.efConstruction = 80
         faiss.omp_set_num_threads(get_num_threads())
-        self._index.add(self._rounded(base))
+        self._index.add(_rounded(base, self._rounding))
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
         """As `ExactSearch.query`, approximately; missing neighbours are -1."""
@@ -197,9 +235,21 @@ class GraphSearch:
         out = np.empty((queries.shape[0], k), dtype=np.int32)
         for first in range(0, out.shape[0], _SEARCH_BLOCK):
             rows = slice(first, first + _SEARCH_BLOCK)
-            found = self._index.search(self._rounded(queries[rows]), k + 1, params=parameters)[1]
+            rounded = _rounded(queries[rows], self._rounding)
+            found = self._index.search(rounded, k + 1, params=parameters)[1]
             out[rows] = _drop_own(found.astype(np.int32), np.asarray(own[rows]), k)
         return out
+
+    def recall(self, queries: Points, own: NDArray[np.integer[Any]], truth: Indices) -> float:
+        """Return the share of truth (sample, k) that the search finds."""
+        return recall_of(self.query(queries, own, truth.shape[1]), truth)
+
+
+def _centred(base: Points) -> Rounding:
+    """Return the rounding of points, centred at their mean."""
+    centre = np.asarray(base.mean(axis=0), dtype=np.float64).ravel()
+    unit = max(float(np.abs(block - centre).max()) for _, block in _dense_blocks(base))
+    return Rounding(centre, unit or 1.0)
 
 
 @njit(parallel=True, cache=True, nogil=True)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.inputs import require_candidates
+from truegraph.learning.search.approximate import ApproximateSearch
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.masks import masked_pattern
 from truegraph.learning.search.neighbours import all_neighbours
@@ -69,8 +70,9 @@ def nearest_lists(
     engine: str,
     random_state: np.random.Generator,
     progress: Progress,
+    search: ApproximateSearch | None = None,
 ) -> NeighbourLists:
-    """List every node's k nearest others."""
+    """List every node's k nearest others, by a search that is prepared already if it is given."""
     nodes = distance.n_nodes
     k = min(k, nodes - 1)
     found, recall = all_neighbours(
@@ -81,6 +83,7 @@ def nearest_lists(
         same=True,
         random_state=random_state,
         progress=progress,
+        search=search,
     )
     return _from_table(found, k == nodes - 1, engine, recall)
 

@@ -19,6 +19,7 @@ from truegraph.learning.search.approximate import (
     ApproximateSearch,
     Indices,
     approximate_search,
+    recall_of,
     tune,
 )
 from truegraph.learning.search.heaps import offer, sort_list
@@ -173,6 +174,7 @@ def all_neighbours(
     same: bool,
     random_state: np.random.Generator,
     progress: Progress,
+    search: ApproximateSearch | None = None,
 ) -> tuple[Indices, float]:
     """Return each query's k nearest base points (n_queries, k), and the measured recall.
 
@@ -181,6 +183,8 @@ def all_neighbours(
     engine : {"exact", "ivf", "hnsw"}
     same : bool
         Whether query i is base point i, which is then left out of its own list.
+    search : ApproximateSearch, optional
+        The engine, if it is prepared already.
     """
     rows = int(queries.shape[0])
     own = np.arange(rows) if same else np.full(rows, -1)
@@ -190,9 +194,11 @@ def all_neighbours(
     sample = np.sort(random_state.choice(rows, size=min(rows, _RECALL_SAMPLE), replace=False))
     truth = exact.query(queries[sample], own[sample], k)
     del exact
-    search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
-    recall = tune(search, queries[sample], own[sample], truth)
-    return _in_blocks(search, queries, own, k, progress), recall
+    if search is None:
+        search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
+    tune(search, queries[sample], own[sample], truth)
+    found = _in_blocks(search, queries, own, k, progress)
+    return found, recall_of(found[sample], truth)
 
 
 def _in_blocks(

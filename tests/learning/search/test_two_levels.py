@@ -1,0 +1,102 @@
+"""Two levels of cells: every point in one cell, cells of constant size, the nearest ones ranked."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truegraph.learning.search.approximate import CellSearch, recalls, tune
+from truegraph.learning.search.cells import padded
+from truegraph.learning.search.neighbours import ExactSearch
+from truegraph.learning.search.two_levels import (
+    CellSizes,
+    LargeCells,
+    SmallCells,
+    bisection_order,
+    large_for,
+    rank_cells,
+    sampled_rows,
+)
+
+SIZES = CellSizes(large=400, small=25)
+
+
+def points(count: int, dimension: int = 4, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(size=(count, dimension))
+
+
+def test_every_point_is_in_one_small_cell_of_about_the_size() -> None:
+    search = CellSearch(points(8000), 0, SIZES)
+    assert sorted(search.order) == list(range(8000))
+    small = search._small
+    assert small.starts[0] == 0
+    assert small.starts[-1] == 8000
+    assert len(small.of_large) == len(search._large) + 1 == 21
+    sizes = np.diff(small.starts)
+    assert 20 < np.median(sizes) < 30
+    assert sizes.max() <= 4 * 25
+    np.testing.assert_array_equal(small.of_points(small.starts[:-1]), np.arange(len(small)))
+
+
+def test_a_large_cell_is_split_in_the_same_way_wherever_that_is_done() -> None:
+    rounded = padded(points(2000).astype(np.float32))
+    large = LargeCells.of(rounded[sampled_rows(2000, SIZES, 3)], 2000, SIZES, 3)
+    own = large.nearest(rounded, 1)[:, 0]
+    alone = [large.nearest(row[None], 1)[0, 0] for row in rounded[:50]]
+    np.testing.assert_array_equal(own[:50], alone)
+    inside = rounded[own == 2]
+    first, again = large.split(2, inside), large.split(2, inside.copy())
+    np.testing.assert_array_equal(first[0], again[0])
+    np.testing.assert_array_equal(first[1].centres, again[1].centres)
+
+
+def test_cells_are_ranked_by_the_distance_of_their_centres() -> None:
+    rounded = padded(points(2000).astype(np.float32))
+    large = LargeCells.of(rounded[sampled_rows(2000, SIZES, 3)], 2000, SIZES, 3)
+    own = large.nearest(rounded, 1)[:, 0]
+    small = SmallCells.joined([large.split(g, rounded[own == g])[1] for g in range(len(large))])
+    queries = rounded[:40]
+    near = large.nearest(queries, 2)
+    ranked = rank_cells(queries, near, small.tiles(), 6)
+    for q in range(40):
+        allowed = np.concatenate([np.arange(*small.of_large[g : g + 2]) for g in near[q]])
+        values = ((small.centres[allowed] - queries[q]) ** 2).sum(axis=1)
+        assert set(ranked[q]) == set(allowed[np.argsort(values)[:6]])
+    everything = rank_cells(queries, near[:, :1], small.tiles(), 1000)
+    assert (everything[:, 999] == len(small)).all()  # there are not so many
+
+
+def test_equal_points_are_cut_into_cells_of_constant_size() -> None:
+    many = np.vstack([np.zeros((3000, 3)), points(500, 3)])
+    search = CellSearch(many, 0, SIZES)
+    assert np.diff(search._small.starts).max() <= 100
+    sample = np.arange(0, 3500, 20)
+    truth = ExactSearch(many[search.order]).query(many[search.order][sample], sample, 10)
+    ordered = search.in_order()
+    tune(ordered, many[search.order][sample], sample, truth)
+    found = ordered.query(many[search.order][sample], sample, 10)
+    assert recalls(found, truth).mean() >= 0.98
+    assert search.width < 64
+
+
+def test_the_search_widens_until_the_recall_is_reached() -> None:
+    hard = points(6000, 12)
+    search = CellSearch(hard, 0, SIZES)
+    sample = np.arange(0, 6000, 40)
+    truth = ExactSearch(hard).query(hard[sample], sample, 10)
+    first = search.width
+    tune(search, hard[sample], sample, truth)
+    assert search.width > first
+    assert large_for(search.width, 15) > 8
+    assert recalls(search.query(hard[sample], sample, 10), truth).mean() >= 0.975
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 50])
+def test_bisection_puts_centres_on_a_line_in_their_order(count: int) -> None:
+    places = np.random.default_rng(1).permutation(count).astype(float)
+    line = places[:, None] * np.array([1.0, -2.0, 0.5])
+    along = places[bisection_order(line)]
+    if count > 2:  # two alone stay as they are
+        halves = np.array_split(along, 2)
+        assert halves[0].max() < halves[1].min() or halves[0].min() > halves[1].max()
+    assert sorted(along) == list(range(count))
