@@ -32,15 +32,10 @@ from sklearn.neighbors import kneighbors_graph
 
 from truegraph import LearnedGraph, learn_graph, load_dataset
 from truegraph.data.storage import read_npz
-from truegraph.learning import (
-    EmbeddingDistance,
-    LabelDisagreement,
-    SumDistance,
-    primal_dual,
-    solver,
-)
+from truegraph.learning import EmbeddingDistance, LabelDisagreement, SumDistance
 from truegraph.learning.search.approximate import CellSearch, recall_of, tune
 from truegraph.learning.search.neighbours import ExactSearch
+from truegraph.learning.solve import primal_dual, solver
 
 DEGREE = 10
 Row = dict[str, Any]

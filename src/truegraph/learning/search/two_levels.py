@@ -276,7 +276,7 @@ def _clustering(points: Floats32, cells: int, seed: int, steps: int) -> Floats32
     # One thread keeps the sums in one order, whatever n_jobs is.
     faiss.omp_set_num_threads(1)
     clustering.train(np.ascontiguousarray(points))
-    return np.ascontiguousarray(clustering.centroids.reshape(cells, -1))
+    return np.asarray(clustering.centroids, dtype=np.float32).reshape(cells, -1)
 
 
 def bisection_order(centres: NDArray[Any]) -> NDArray[np.int64]:
