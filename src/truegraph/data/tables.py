@@ -26,6 +26,7 @@ TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 _DELIMITERS = ",;\t"
+_BLOCK = 1 << 24  # bytes that fields are counted in at once
 _COMMENTS = ("#", "%")  # as SNAP and KONECT write them above their edges
 
 
@@ -134,6 +135,26 @@ class CsvTable:
             raise self._why_no_numbers(numbers, header, error) from error
         return checked_frame(self, frame, numbers, header=header)
 
+    def pieces(
+        self, text: Sequence[int], numbers: Sequence[int], *, header: bool, rows: int
+    ) -> Iterator[pd.DataFrame]:
+        """Read what `columns` reads, so many rows at a time."""
+        self._check_field_counts()
+        types: dict[int, Any] = dict.fromkeys(text, str) | dict.fromkeys(numbers, np.float64)
+        count = 0
+        try:
+            with pd.read_csv(**self._parser_options(types, header), chunksize=rows) as reader:
+                for frame in reader:
+                    if not np.isfinite(frame[list(numbers)].to_numpy()).all():
+                        raise ValueError("not finite")
+                    count += len(frame)
+                    yield frame
+        except (ValueError, OverflowError):
+            self.columns(text, numbers, header=header)  # says what is wrong, and where
+            raise
+        if count == 0:
+            raise InputError(f"{self.path}: the table has no rows.")
+
     def mixed(self, *, header: bool) -> pd.DataFrame:
         """Read all columns, each as numbers if it can be and else as text.
 
@@ -151,26 +172,30 @@ class CsvTable:
         return checked_frame(self, frame, [], header=header)
 
     def _parse(self, types: dict[int, Any] | None, header: bool) -> pd.DataFrame:
-        marks: dict[str, Any] = {"na_filter": False, "usecols": sorted(types or ())}
-        if types is None:
-            marks = {"na_values": ["?", "-", "--"], "low_memory": False}
         try:
-            return pd.read_csv(
-                self.path,
-                sep=r"\s+" if self.delimiter == " " else self.delimiter,
-                header=None,
-                names=list(range(len(self.first))),
-                skiprows=self._first_line if header else self._above,
-                dtype=types,
-                skipinitialspace=True,
-                index_col=False,
-                encoding="utf-8-sig",
-                **marks,
-            )
+            return pd.read_csv(**self._parser_options(types, header))
         except (pd.errors.ParserError, pd.errors.EmptyDataError, OverflowError) as error:
             raise _no_text(self.path, error) from error
 
+    def _parser_options(self, types: dict[int, Any] | None, header: bool) -> dict[str, Any]:
+        marks: dict[str, Any] = {"na_filter": False, "usecols": sorted(types or ())}
+        if types is None:
+            marks = {"na_values": ["?", "-", "--"], "low_memory": False}
+        return marks | {
+            "filepath_or_buffer": self.path,
+            "sep": r"\s+" if self.delimiter == " " else self.delimiter,
+            "header": None,
+            "names": list(range(len(self.first))),
+            "skiprows": self._first_line if header else self._above,
+            "dtype": types,
+            "skipinitialspace": True,
+            "index_col": False,
+            "encoding": "utf-8-sig",
+        }
+
     def _check_field_counts(self) -> None:
+        if self.delimiter != " " and self._is_plainly_even():
+            return
         try:
             line, count = next(self._uneven_lines(), (0, 0))
         except (UnicodeDecodeError, csv.Error) as error:
@@ -180,6 +205,25 @@ class CsvTable:
                 f"{self.path}, line {line}: {count} fields instead of {len(self.first)} as on the "
                 "first line. Correct the line."
             )
+
+    def _is_plainly_even(self) -> bool:
+        """Whether there are no quotes and every line has as many delimiters as the first.
+
+        Counts whole blocks at once. False leaves it to the slow count to find out.
+        """
+        delimiter, wanted, rest = ord(self.delimiter), len(self.first) - 1, b""
+        with self.path.open("rb") as stream:
+            for _ in range(self._first_line):
+                stream.readline()
+            while block := stream.read(_BLOCK):
+                if b'"' in block:
+                    return False
+                block = rest + block
+                end = block.rfind(b"\n") + 1
+                rest = block[end:]
+                if end and not _is_even(block[:end], delimiter, wanted):
+                    return False
+        return not rest or _is_even(rest + b"\n", delimiter, wanted)
 
     def _uneven_lines(self) -> Iterator[tuple[int, int]]:
         delimiter, expected = self.delimiter.encode(), len(self.first)
@@ -209,6 +253,14 @@ class CsvTable:
                 row = int(bad.argmax())
                 return table_error(self, row, column, _fault(frame[column][row]), header=header)
         return InputError(f"{self.path}: cannot be read as numbers ({error}).")
+
+
+def _is_even(lines: bytes, delimiter: int, wanted: int) -> bool:
+    """Whether every line, each with its end, has `wanted` delimiters."""
+    letters = np.frombuffer(lines, dtype=np.uint8)
+    ends = np.flatnonzero(letters == ord("\n"))
+    before = np.searchsorted(np.flatnonzero(letters == delimiter), ends)
+    return bool((np.diff(before, prepend=0) == wanted).all())
 
 
 def _no_text(path: Path, error: Exception) -> InputError:
@@ -260,6 +312,9 @@ class ParquetTable:
 
     def _text(self, column: int) -> pd.Series:
         values = self._frame.iloc[:, column]
+        if values.dtype.kind in "iu":  # only different numbers need be written out
+            codes, different = pd.factorize(values)
+            return pd.Series(different).astype(str).take(codes).reset_index(drop=True)
         if values.dtype.kind == "f" and (values.dropna() % 1 == 0).all():
             values = values.astype("Int64")  # numbers with gaps, not measurements
         return values.astype(str).where(values.notna(), "")

@@ -21,6 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
+from truegraph.data.coded_tables import read_coded
 from truegraph.data.interactions.interactions import Interactions
 from truegraph.data.storage import PathLike, existing_file, read_npz
 from truegraph.data.tables import CsvTable, Table, open_table, table_error
@@ -82,16 +83,19 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
     }
     text = [place["user"], place["item"]]
     numbers = [place[role] for role in ("rating", "time") if role in place]
-    frame = table.columns(text, numbers, header=True)
+    coded = read_coded(table, text, numbers, header=True)
     for column, what in zip(text, ("user", "item"), strict=True):
-        blank = (frame[column] == "").to_numpy()
-        if blank.any():
+        if coded.values[column][0] == "":
             problem = f"the {what}'s id is missing. Give one, or remove the row."
-            raise table_error(table, int(blank.argmax()), column, problem, header=True)
-    measured: dict[str, NDArray[np.float64]] = {
-        role: frame[place[role]].to_numpy() for role in ("rating", "time") if role in place
-    }
-    found = _numbered(frame[text[0]], frame[text[1]], measured)
+            row = int((coded.codes[column] == 0).argmax())
+            raise table_error(table, row, column, problem, header=True)
+    rating, time = (
+        coded.numbers[place[role]] if role in place else None for role in ("rating", "time")
+    )
+    user, item = text
+    found = Interactions.from_numbers(
+        coded.codes[user], coded.codes[item], coded.values[user], coded.values[item], rating, time
+    )
     unread = [name for name in names if name.lower() in _RATINGS] if "rating" not in place else []
     if not unread:
         return found
@@ -100,19 +104,6 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
         f"Name it with rating=, or on the command line with --rating, and set a lowest rating"
     )
     return replace(found, notes=(*found.notes, note))
-
-
-def _numbered(
-    users: pd.Series, items: pd.Series, measured: dict[str, NDArray[np.float64]]
-) -> Interactions:
-    """Give ids numbers: rows are hashed, only different ids are sorted, so millions are quick."""
-    (user, user_ids), (item, item_ids) = (
-        pd.factorize(column.astype(str), sort=True) for column in (users, items)
-    )
-    by_number = Interactions.from_arrays(
-        np.asarray(user), np.asarray(item), measured.get("rating"), measured.get("time")
-    )
-    return replace(by_number, user_ids=tuple(user_ids), item_ids=tuple(item_ids))
 
 
 def _column(file: Path, names: list[str], role: str, wanted: str | None) -> int:

@@ -105,6 +105,29 @@ class Interactions:
         return cls(user_numbers, item_numbers, user_ids, item_ids, rated, timed, name)._merged()
 
     @classmethod
+    def from_numbers(
+        cls,
+        users: IndexArray,
+        items: IndexArray,
+        user_ids: Ids,
+        item_ids: Ids,
+        ratings: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+    ) -> Interactions:
+        """Take numbers of users and items whose ids are known; otherwise like `from_arrays`.
+
+        Parameters
+        ----------
+        users, items : ndarray of int64, shape (n,)
+        user_ids, item_ids : tuple of hashable
+            The id of each number.
+        ratings, times : array-like of float, optional
+            One finite number per interaction.
+        """
+        rated, timed = _column(ratings, "ratings"), _column(times, "times")
+        return cls(users, items, user_ids, item_ids, rated, timed)._merged()
+
+    @classmethod
     def from_matrix(
         cls,
         matrix: Any,
@@ -172,9 +195,12 @@ class Interactions:
 
     def _merged(self) -> Interactions:
         """Order the pairs and keep one of each."""
-        place = np.arange(len(self.users))
-        age = place if self.times is None else np.lexsort((place, self.times)).argsort()
-        order = np.lexsort((age, self.items, self.users))
+        pairs = self.users * self.n_items + self.items
+        if self.times is None:
+            order = np.argsort(pairs, kind="stable")
+        else:
+            by_age = np.argsort(self.times, kind="stable")
+            order = by_age[np.argsort(pairs[by_age], kind="stable")]
         users, items = self.users[order], self.items[order]
         last = np.ones(len(order), dtype=bool)
         last[:-1] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from truegraph.errors import InputError
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress, console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.recommend.answer_tables import explanation, most_similar, named, stored
 from truegraph.tasks.recommend.chances import Chances, fit_chances
 from truegraph.tasks.recommend.scorers import Scorer
 
@@ -154,12 +155,12 @@ class FittedRecommender(BaseEstimator):
         lengths = np.where(is_new, 0, np.diff(self._seen.indptr)[known])
         chances = self._probabilities(place + 1, scores[row, place], lengths[row])
         if not exclude_seen:
-            chances[_stored(self._seen, known[row], items[row, place])] = np.nan
+            chances[stored(self._seen, known[row], items[row, place])] = np.nan
         return pd.DataFrame(
             {
-                "user": _named(asked, row),
+                "user": named(asked, row),
                 "rank": place + 1,
-                "item": _named(self.interactions_.item_ids, items[row, place]),
+                "item": named(self.interactions_.item_ids, items[row, place]),
                 "score": scores[row, place],
                 "probability": chances,
                 "popular": is_new[row],
@@ -247,7 +248,7 @@ class FittedRecommender(BaseEstimator):
         return pd.DataFrame(
             {
                 "rank": place + 1,
-                "item": _named(self.interactions_.item_ids, items[0, place]),
+                "item": named(self.interactions_.item_ids, items[0, place]),
                 "score": best[0, place],
                 "probability": chances,
                 "popular": len(own) == 0,
@@ -283,15 +284,7 @@ class FittedRecommender(BaseEstimator):
             raise InputError(f"user {user!r} has no history; popular items need no explanation.")
         place = int(data.item_numbers([item])[0])
         direct, graph = self._scorer.contributions(own, place)
-        order = np.argsort(-(direct + graph), kind="stable")
-        return pd.DataFrame(
-            {
-                "item": _named(data.item_ids, own[order]),
-                "contribution": (direct + graph)[order],
-                "direct": direct[order],
-                "graph": graph[order],
-            }
-        )
+        return explanation(data.item_ids, own, direct, graph)
 
     def similar_items(self, item: Hashable, k: int = 10) -> pd.DataFrame:
         """Return the items most like one: a DataFrame with rank, item and similarity.
@@ -304,7 +297,7 @@ class FittedRecommender(BaseEstimator):
         check_is_fitted(self, "interactions_")
         place = int(self.interactions_.item_numbers([item])[0])
         similarity = self._scorer.item_similarity(place)
-        return _most_similar("item", self.interactions_.item_ids, similarity, place, k)
+        return most_similar("item", self.interactions_.item_ids, similarity, place, k)
 
     def similar_users(self, user: Hashable, k: int = 10) -> pd.DataFrame:
         """Return the users most like one: a DataFrame with rank, user and similarity (a cosine).
@@ -317,7 +310,7 @@ class FittedRecommender(BaseEstimator):
         check_is_fitted(self, "interactions_")
         place = int(self.interactions_.user_numbers([user])[0])
         similarity = self._scorer.user_similarity(place)
-        return _most_similar("user", self.interactions_.user_ids, similarity, place, k)
+        return most_similar("user", self.interactions_.user_ids, similarity, place, k)
 
     def score_pairs(
         self, users: Iterable[Hashable], items: Iterable[Hashable]
@@ -385,26 +378,3 @@ def _aligned(data: Interactions, given: Any) -> csr_array:
 
 def _counts(matrix: csr_array) -> NDArray[np.float32]:
     return np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float32)
-
-
-def _stored(
-    matrix: csr_array, rows: NDArray[np.int64], columns: NDArray[np.int64]
-) -> NDArray[np.bool_]:
-    """Return whether each pair is stored."""
-    width = matrix.shape[1]
-    owners = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.isin(rows * width + columns, owners * width + matrix.indices)
-
-
-def _named(ids: Sequence[Hashable], numbers: NDArray[np.integer]) -> list[Hashable]:
-    return [ids[number] for number in numbers]
-
-
-def _most_similar(
-    what: str, ids: Sequence[Hashable], similarity: NDArray[np.float32], place: int, k: int
-) -> pd.DataFrame:
-    own = pair_matrix(np.zeros(1, dtype=np.int64), np.array([place]), (1, len(similarity)))
-    found, values = rank_items(lambda _: similarity[None], np.zeros(1, dtype=np.int64), own, k)
-    kept = np.flatnonzero(found[0] >= 0)
-    names = _named(ids, found[0, kept])
-    return pd.DataFrame({"rank": kept + 1, what: names, "similarity": values[0, kept]})
