@@ -114,3 +114,6 @@ def test_the_default_chooses_by_time_and_says_what(program, tmp_path: Path) -> N
     assert document["fitted_to"].startswith("all interactions")
     assert document["validation_recall@20"] > 0.3
     assert any("'rating' was not read" in note for note in document["notes"])
+    page = Path(document["report"]).read_text()
+    for heading in ("Because they took", "How probable", "The learned graph of the items"):
+        assert heading in page

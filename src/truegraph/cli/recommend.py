@@ -149,7 +149,7 @@ def _recommend(job: _Job) -> None:
         "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
     }
     if job.page is not None:
-        write_page(_page(table, document, heard), job.page)
+        write_page(_page(recommender, table, document, heard), job.page)
     if job.as_json:
         print_json(document)
     elif not job.quiet:
@@ -218,8 +218,14 @@ def _document(
     }
 
 
-def _page(table: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]) -> Page:
+def _page(
+    recommender: Recommender | BayesianRecommender,
+    table: pd.DataFrame,
+    document: dict[str, Any],
+    heard: Sequence[str],
+) -> Page:
     from truegraph.report.answer_page import answer_page, table_of
+    from truegraph.report.parts.recommended_items import recommended_parts
 
     size = document["statistics"]
     return answer_page(
@@ -227,12 +233,15 @@ def _page(table: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]) -
         f"{document['k']} items for each of {size['users']:,} users.",
         came_in={"interactions": document["interactions"], **size},
         learned={
+            "fitted to": document["fitted_to"],
+            "chosen": document["chosen"] and _words(document["chosen"]),
             "epochs": document["epochs"],
             "pairs taken out of the negatives": document["removed_pairs"],
             "users who got the most popular items": document["users_with_popular_items"],
         },
         sure={"recall@20 on validation interactions": document["validation_recall@20"]},
         look_at=table_of("First recommendations", "Do they make sense?", table),
+        more=recommended_parts(recommender, table),
         notes=document["notes"],
         warnings=heard,
     )
@@ -253,9 +262,13 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     if chosen:
-        rows.append(("chosen", ", ".join(f"{name} {value}" for name, value in chosen.items())))
+        rows.append(("chosen", _words(chosen)))
     if removed is not None:
         rows.append(("removed", f"{removed:.0%} of the pairs"))
     rows += [("note", note) for note in document["notes"]]
     written = [str(path) for path in (job.out, job.save, job.page) if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])
+
+
+def _words(settings: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in settings.items())

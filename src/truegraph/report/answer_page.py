@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -25,6 +25,7 @@ def answer_page(
     learned: Mapping[str, Any],
     sure: Mapping[str, Any],
     look_at: Table | None = None,
+    more: Iterable[Part] = (),
     plan: ColumnPlan | None = None,
     notes: Sequence[str] = (),
     warnings: Sequence[str] = (),
@@ -38,6 +39,8 @@ def answer_page(
         Facts about the files, about what was learned, and about how sure it is; None is left out.
     look_at : Table, optional
         What deserves a look.
+    more : iterable of Part
+        What else there is to see, below it.
     plan : ColumnPlan, optional
         What became of the columns of a table.
     notes : sequence of str
@@ -57,6 +60,7 @@ def answer_page(
         parts.append(Facts("How sure", _facts(sure)))
     if look_at is not None:
         parts.append(look_at)
+    parts += more
     if notes:
         parts.append(Notes("What was recognised and chosen", list(notes)))
     return Page(title, summary, parts)

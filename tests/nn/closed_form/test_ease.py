@@ -6,11 +6,12 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, random_array
+from scipy.sparse import csc_array, csr_array, random_array
 
 from truegraph.data import load_interactions, split_randomly
 from truegraph.errors import InputError
-from truegraph.nn.closed_form import dense_inverse
+from truegraph.nn.closed_form import dense_inverse, ease
+from truegraph.nn.closed_form.base import Search
 from truegraph.nn.closed_form.dense_inverse import dense_gram, dense_weights
 from truegraph.nn.closed_form.ease import EASE, EASESettings
 
@@ -84,9 +85,27 @@ def test_memory_is_bounded_however_many_penalties_are_tried() -> None:
     assert peak < 4 * matrix
 
 
+def test_many_items_are_regressed_on_their_nearest(monkeypatch: pytest.MonkeyPatch) -> None:
+    split = split_randomly(load_interactions("planted"), random_state=0)
+    dense = EASE.fit(EASESettings(50.0), split.train)
+    monkeypatch.setattr(ease, "MOST_ITEMS", 100)
+    monkeypatch.setattr(ease, "_NEIGHBOURS", 40)
+    local = EASE.fit(EASESettings(50.0), split.train)
+    assert isinstance(local.weights, csr_array)
+    assert np.diff(csc_array(local.weights).indptr).max() <= 40
+    lists = [np.argsort(-made.scores(split.train), axis=1)[:, :10] for made in (dense, local)]
+    shared = [len(set(a) & set(b)) for a, b in zip(*lists, strict=True)]
+    assert np.mean(shared) > 8
+    chosen = EASE.choose(EASESettings(), split.train, split.validation)
+    assert [settings.penalty for settings, *_ in chosen.tried] == [20, 50, 100, 200, 500, 1000]
+    assert chosen.recall == max(recall for _, recall, _ in chosen.tried)
+    again = EASE.fit(chosen.settings, split.train)
+    assert Search(split.validation, split.train).measure(again)[0] == chosen.recall
+
+
 def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dense_inverse, "MOST_ITEMS", 2)
     with pytest.raises(InputError, match="3 x 3 items is too large; up to 2"):
-        EASE.fit(EASESettings(1.0), csr_array(np.eye(3)))
+        dense_gram(csr_array(np.eye(3)))
     with pytest.raises(InputError, match=r"penalty=0\.0"):
         EASESettings(0.0)

@@ -76,6 +76,28 @@ def test_poisoned_test_interactions_change_nothing(model: str) -> None:
     assert honest.settings == fooled.settings
 
 
+@pytest.mark.parametrize("model", ["bpr-mf", "bbpr-mf", "ease"])
+def test_refitted_models_have_seen_the_validation_interactions(model: str) -> None:
+    everyone = np.arange(240)[:, None]
+    found = RecommendationTrial(SPLIT, 0, refit=True).run(model, quick(model))
+    seen = (SPLIT.train + SPLIT.validation).toarray()
+    assert not seen[everyone, found.top_items].any()
+    recall = score_rankings(found.top_items, SPLIT.test).means()["recall@20"]
+    assert recall > 0.5
+
+
+@pytest.mark.parametrize("model", ["bpr-mf", "ease"])
+def test_what_is_fitted_again_depends_on_the_validation_interactions(model: str) -> None:
+    fixed = {"penalty": 100.0} if model == "ease" else QUICK | {"epochs": 2, "patience": 2}
+    lists = [
+        RecommendationTrial(SPLIT, 0, mask=("train", "validation"), refit=refit)
+        .run(model, fixed | ({} if model == "ease" else {"continued_patience": 2}))
+        .top_items
+        for refit in (False, True)
+    ]
+    assert (lists[0] != lists[1]).any()
+
+
 def test_settings_of_model_and_continuation_are_told_apart() -> None:
     own, options = split_settings("bngcf", {"layers": 2, "fractions": [0.1], "degree": 7})
     assert own.layers == 2

@@ -48,7 +48,7 @@ def dense_gram(
     if n_items > MOST_ITEMS:
         raise InputError(
             f"a dense matrix of {n_items} x {n_items} items is too large; up to {MOST_ITEMS} are "
-            "possible. Use model='refined', which has a sparse form for more."
+            "possible. Regress every item on its nearest items (local_weights) instead."
         )
     kind: Any = np.float64 if n_items <= _DOUBLE_UP_TO else np.float32
     rows = matrix.astype(kind)

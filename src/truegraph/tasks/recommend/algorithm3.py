@@ -158,6 +158,38 @@ def continued_base(
     return trainings.continued(base, trainings.pool, patience, progress)
 
 
+def refit_base(
+    trainings: Trainings,
+    found: TrainedRanking,
+    patience: int,
+    everything: csr_array,
+    progress: Progress | None = None,
+) -> tuple[Trainings, TrainedRanking]:
+    """Train the base and its continuation again on all interactions, for the epochs found.
+
+    Parameters
+    ----------
+    trainings : Trainings
+        Those that `found` came from.
+    found : TrainedRanking
+        What `continued_base` returned.
+    patience : int
+        That it was called with.
+    everything : csr_array of shape (n_users, n_items)
+        Training and validation interactions.
+    progress : Progress, optional
+    """
+    progress = progress or Progress()
+    again = trainings.refit(everything, trainings.base().best_epoch + 1)
+    base = again.base(progress)
+    epochs = found.best_epoch + 1
+    if epochs == 0:  # going on did not help
+        return again, base
+    progress.stage(f"continue {again.model.name}")
+    longer = trainings.refit(everything, epochs)
+    return longer, longer.continued(base, longer.pool, patience, progress)
+
+
 @dataclass(frozen=True, eq=False)
 class RefittedBayesian:
     """Algorithm 3 on all interactions, with everything chosen before.

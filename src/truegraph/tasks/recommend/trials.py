@@ -34,6 +34,8 @@ from truegraph.tasks.recommend.algorithm3 import (
     BayesianOptions,
     BayesianResult,
     continued_base,
+    refit_base,
+    refit_bayesian,
     train_bayesian,
 )
 from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, trained_scorer
@@ -123,8 +125,8 @@ class RecommendationTrial:
         Record the test recall of every epoch of the continued trainings, for pictures.
     refit : bool, default=False
         Fit to training and validation interactions once everything is chosen, and mask both: for
-        splits whose published figures come from models trained on all that is not test. Only
-        models that score a user by their history can be.
+        splits whose published figures come from models trained on all that is not test. Networks
+        are trained anew for as many epochs as were best.
     """
 
     def __init__(
@@ -163,20 +165,36 @@ class RecommendationTrial:
         base, is_bayesian = split_name(model)
         if base in HISTORY_MODELS:
             return self._closed_form(model, settings, began)
-        if self._refit:
-            raise InputError(f"model={model!r} cannot be fitted again; use a closed-form model.")
         own, options = split_settings(model, settings)
         trainings = self._trainings_of(base, own)
-        found = train_bayesian(trainings, options, self._progress) if is_bayesian else None
-        if found is not None:
+        found: BayesianResult | None = None
+        if is_bayesian:
+            found = train_bayesian(trainings, options, self._progress)
             trained = found.trained
         else:
             trained = continued_base(trainings, options.continued_patience, self._progress)
-        scorer = trained_scorer(trainings, trained)
+        scorer = self._scorer(trainings, trained, found, options)
         chosen = asdict(trainings.model.settings) | asdict(options)
         return ModelLists(
             model, self._lists(scorer), chosen, trained, found, time.perf_counter() - began
         )
+
+    def _scorer(
+        self,
+        trainings: Trainings,
+        trained: TrainedRanking,
+        found: BayesianResult | None,
+        options: BayesianOptions,
+    ) -> Scorer:
+        """Return the scorer of a network, trained again on all but test if it is to be."""
+        if not self._refit:
+            return trained_scorer(trainings, trained)
+        if found is not None:
+            again = refit_bayesian(trainings, found, options, self.masked, self._progress)
+            return trained_scorer(again.trainings, again.trained)
+        patience = options.continued_patience
+        served = refit_base(trainings, trained, patience, self.masked, self._progress)
+        return trained_scorer(*served)
 
     def _trainings_of(self, base: str, settings: Any) -> Trainings:
         key = f"{base} {settings}"
