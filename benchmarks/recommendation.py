@@ -3,7 +3,8 @@
     python benchmarks/recommendation.py [--parts rivals,zipf,files] [--datasets ml100k,...]
 
 rivals     time to fit and recall@20 on the same split: ours against the package implicit (ALS, BPR,
-           item-item), all in one run; choices on validation for both, then a fit to everything
+           item-item), all in one run; choices on validation for both, then a fit to everything;
+           with --recbole also RecBole, which needs an environment of its own
 zipf       100,000 users x 50,000 items, made up: fit and lists of 1,000 users, with its peak memory
            in a fresh process
 files      reading 10,000,000 interactions from CSV and from Parquet, each in a fresh process
@@ -136,9 +137,33 @@ def rivals(options: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name, split in available(tuple(options.datasets.split(","))).items():
         result[name] = {f"implicit {kind}": theirs(split, m) for kind, m in implicit_grid().items()}
+        for model in options.recbole_models.split(",") if options.recbole else ():
+            result[name][f"RecBole {model}"] = recbole(split, model, options.recbole)
         for model in ("ials", "itemknn", "ease", "refined"):
             result[name][model] = ours(split, model)
     return result
+
+
+def recbole(split: InteractionSplit, model: str, python: str) -> dict[str, Any]:
+    """Fit a model of RecBole with its default settings, by a Python that has it installed.
+
+    Models in closed form are fitted to training and validation part, networks to the training part
+    for as many epochs as are best on the validation part, which is how RecBole does it.
+    """
+    everything = csr_array(split.train + split.validation)
+    is_closed = model in ("EASE", "ItemKNN")
+    parts = {"train": everything if is_closed else split.train, "valid": split.validation}
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "data").mkdir()
+        for name, matrix in (parts | {"test": split.test}).items():
+            users, items = matrix.nonzero()
+            table = pd.DataFrame({"user_id:token": users, "item_id:token": items})
+            table.to_csv(Path(folder) / "data" / f"data.{name}.inter", sep="\t", index=False)
+        script = Path(__file__).with_name("recbole_lists.py")
+        command = [python, str(script), folder, model]
+        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        lists = np.load(Path(folder) / "lists.npy")
+    return {**json.loads(done.stdout.splitlines()[-1]), **recall_of(lists, split)}
 
 
 def zipf(options: argparse.Namespace) -> dict[str, Any]:
@@ -231,6 +256,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--datasets", default=",".join(DATASETS), help="of the part rivals")
+    parser.add_argument("--recbole", metavar="PYTHON", help="a Python with RecBole, for rivals")
+    parser.add_argument("--recbole-models", default="EASE,ItemKNN,BPR,LightGCN")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--zipf-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--read-once", help=argparse.SUPPRESS)

@@ -267,6 +267,18 @@ def test_which_recommender_is_best_for_ones_own_file(program, people: Path) -> N
     assert ours == pytest.approx(theirs, abs=0.05)
 
 
+def test_recommenders_are_tested_on_the_latest(program, people: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [(f"u{u}", f"i{i}", int(i)) for u in range(20) for i in rng.permutation(30)[:4]]
+    rows += [(f"u{user}", "new", 100) for user in range(20)]  # what everyone takes in the end
+    pd.DataFrame(rows, columns=["user", "item", "at"]).to_csv("timed.csv", index=False)
+    words = ["--interactions", "timed.csv", "--time", "at", "--models", "popularity"]
+    done = program("compare", "recommend", *words, "--trials", 2, "--json", "--jobs", 1)
+    assert done.code == 0, done.err
+    recalls = json.loads(done.out)["models"]["popularity"]["recall@20"]
+    assert recalls == [0.0, 0.0]  # nobody had taken it before, so it is the least popular
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -188,6 +188,7 @@ def recommend(
     user: cli.User = None,
     item: cli.Item = None,
     rating: cli.Rating = None,
+    time: cli.Time = None,
     min_rating: cli.MinRating = None,
     min_per_user: cli.MinPerUser = 1,
     min_per_item: cli.MinPerItem = 1,
@@ -223,7 +224,7 @@ def recommend(
 ) -> None:
     """Compare recommenders on held-out interactions: recall, NDCG and coverage."""
     files: dict[str, Any] = {"interactions": interactions, "user": user, "item": item}
-    files |= {"rating": rating, "min_rating": min_rating}
+    files |= {"rating": rating, "time": time, "min_rating": min_rating}
     files |= {"min_per_user": min_per_user if min_per_user > 1 else None}
     files |= {"min_per_item": min_per_item if min_per_item > 1 else None}
     name = _dataset(dataset, files, "interactions", "planted")
@@ -233,6 +234,7 @@ def recommend(
     own = {model: bayesian if model in BAYESIAN_RECOMMENDERS else settings for model in names}
     content = {
         "task": "recommendation",
+        "split": "random" if time is None else "time",
         "mask": cli.choice("--mask", mask, ("train", "train+validation")),
         "models": [_entry(model, {} if model in CLOSED_FORM else own[model]) for model in names],
         "metrics": [*_AT_TWENTY, "recall@10", "ndcg_ngcf@10", "coverage@20"],

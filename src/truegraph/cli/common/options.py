@@ -80,7 +80,7 @@ Item = Annotated[str | None, option(INPUT, "Column with the item's id.", metavar
 Rating = Annotated[str | None, option(INPUT, "Column with the rating.", metavar="COLUMN")]
 Time = Annotated[
     str | None,
-    option(INPUT, "Column with the time; choices are then made on the latest.", metavar="COLUMN"),
+    option(INPUT, "Column with the time; held out are then the latest.", metavar="COLUMN"),
 ]
 MinRating = Annotated[float | None, option(INPUT, "Lowest rating that counts as an interaction.")]
 MinPerUser = Annotated[int, option(INPUT, "Drop users with fewer interactions.", least=1)]

@@ -25,7 +25,7 @@ from truegraph.suggestions import suggestion
 NODE_FILES = ("edges", "features", "labels")
 LINK_FILES = ("edges", "features")
 INTERACTION_FILES = (
-    *("interactions", "user", "item", "rating"),
+    *("interactions", "user", "item", "rating", "time"),
     *("min_rating", "min_per_user", "min_per_item"),
 )
 
@@ -99,7 +99,7 @@ def _interactions(name: str, given: Given, home: str | None) -> Interactions:
     files = dict(given)
     return read_own_interactions(
         files["interactions"],
-        {column: files.get(column) for column in ("user", "item", "rating")},
+        {column: files.get(column) for column in ("user", "item", "rating", "time")},
         min_rating=files.get("min_rating"),
         min_per_user=files.get("min_per_user", 1),
         min_per_item=files.get("min_per_item", 1),

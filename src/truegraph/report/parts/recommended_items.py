@@ -46,14 +46,15 @@ def recommended_parts(
 def _reasons(recommender: Recommender | BayesianRecommender, table: pd.DataFrame) -> Table:
     rows: list[list[str | Entry]] = [["user", "gets", "probability", "because of"]]
     told = table[~table["popular"] & (table["rank"] == 1)].head(_ROWS)
-    for row in told.itertuples(index=False):
-        because = recommender.explain(row.user, row.item).head(_REASONS)
+    columns = (told[name].tolist() for name in ("user", "item", "score", "probability"))
+    for user, item, score, chance in zip(*columns, strict=True):
+        because = recommender.explain(user, item).head(_REASONS)
         because = because[because["contribution"] > 0.0]
         names = [
-            f"{item} ({part / row.score:.0%})" if row.score > 0.0 else str(item)
-            for item, part in zip(because["item"], because["contribution"], strict=True)
+            f"{reason} ({part / score:.0%})" if score > 0.0 else str(reason)
+            for reason, part in zip(because["item"], because["contribution"], strict=True)
         ]
-        rows.append([str(row.user), str(row.item), _share(row.probability), ", ".join(names)])
+        rows.append([str(user), str(item), _share(chance), ", ".join(names)])
     return Table(
         "Because they took",
         "The first recommendation of the first users, and the items of their history that carry "
@@ -65,8 +66,9 @@ def _reasons(recommender: Recommender | BayesianRecommender, table: pd.DataFrame
 
 def _probabilities(table: pd.DataFrame) -> Table:
     rows: list[list[str | Entry]] = [["rank", "mean %", "lowest %", "highest %"]]
-    for rank, group in table.dropna(subset="probability").groupby("rank"):
-        chance = group["probability"]
+    known = table.dropna(subset="probability")
+    for rank in sorted(known["rank"].unique().tolist()):
+        chance = known.loc[known["rank"] == rank, "probability"]
         figures = (chance.mean(), chance.min(), chance.max())
         rows.append([Entry(str(rank), float(rank)), *(_share(value) for value in figures)])
     return Table(
