@@ -159,9 +159,11 @@ def recbole(split: InteractionSplit, model: str, python: str) -> dict[str, Any]:
             users, items = matrix.nonzero()
             table = pd.DataFrame({"user_id:token": users, "item_id:token": items})
             table.to_csv(Path(folder) / "data" / f"data.{name}.inter", sep="\t", index=False)
-        script = Path(__file__).with_name("recbole_lists.py")
+        script = Path(__file__).resolve().with_name("recbole_lists.py")
         command = [python, str(script), folder, model]
-        done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder
+        )  # in its folder, since RecBole writes logs
         lists = np.load(Path(folder) / "lists.npy")
     return {**json.loads(done.stdout.splitlines()[-1]), **recall_of(lists, split)}
 
