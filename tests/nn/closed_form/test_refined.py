@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 
 from truegraph.data import load_interactions, split_randomly
 from truegraph.errors import InputError
+from truegraph.nn.closed_form.base import Search
 from truegraph.nn.closed_form.refined import Refined, RefinedSettings
 
 SPLIT = split_randomly(load_interactions("planted"), random_state=0)
@@ -52,6 +53,16 @@ def test_choices_are_by_recall_and_ndcg_on_validation() -> None:
     assert given.tried == ()
     usual = Refined.choose(RefinedSettings(), SPLIT.train, None).settings
     assert (usual.degree, usual.penalty) == (20, 50.0)
+
+
+def test_the_sparse_form_chooses_one_setting_after_the_other() -> None:
+    settings = RefinedSettings(dense_items=0, neighbours=30)
+    chosen = Refined.choose(settings, SPLIT.train, SPLIT.validation)
+    assert len(chosen.tried) == 8 + 2 + 1  # powers x penalties, two other degrees, a strength
+    assert chosen.recall + chosen.ndcg == max(recall + ndcg for _, recall, ndcg in chosen.tried)
+    again = Refined.fit(chosen.settings, SPLIT.train)
+    found = Search(SPLIT.validation, SPLIT.train).measure(again)
+    assert found == pytest.approx((chosen.recall, chosen.ndcg))
 
 
 def test_the_sparse_form_ranks_nearly_like_the_dense_one() -> None:

@@ -24,6 +24,8 @@ from truegraph.progress import Progress
 Floats = NDArray[np.float32]
 LOOKED_AT = 20  # places of the lists that choices look at
 _MOST_USERS = 10_000  # whose lists a choice looks at
+_MOST_SCORES = 150_000_000  # that it computes: with many items it looks at fewer users
+_FEWEST_USERS = 1_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +141,8 @@ class Search:
     ----------
     validation, train : csr_array of shape (n_users, n_items)
         What is to be found, and the histories, which are no candidates. Of more than 10,000 users
-        with validation interactions a random 10,000 are looked at.
+        with validation interactions a random 10,000 are looked at, and beyond 15,000 items as many
+        as give 150 million scores, at least 1,000.
     seed : int
         Of that choice.
     progress : Progress, optional
@@ -153,8 +156,9 @@ class Search:
         progress: Progress | None = None,
     ) -> None:
         users = np.flatnonzero(np.diff(validation.indptr))
-        if len(users) > _MOST_USERS:
-            users = np.sort(np.random.default_rng(seed).choice(users, _MOST_USERS, replace=False))
+        most = min(_MOST_USERS, max(_FEWEST_USERS, _MOST_SCORES // max(1, train.shape[1])))
+        if len(users) > most:
+            users = np.sort(np.random.default_rng(seed).choice(users, most, replace=False))
         self.histories, self._held = csr_array(train[users]), csr_array(validation[users])
         self.tried: list[tuple[Any, float, float]] = []
         self._progress = progress or Progress()

@@ -48,7 +48,7 @@ _DEGREES, _STRENGTHS = (10, 20, 40), (0.5, 1.0)
 _POWERS, _PENALTIES = (0.25, 0.5), (20.0, 50.0, 120.0, 300.0)
 _USUAL = {"degree": 20, "strength": 1.0, "user_power": 0.5, "penalty": 50.0}
 _DIAGONAL_SHARE = 1.0
-_SOFT_POSITIVES = 4  # per interaction, the strongest, that local regressions learn from
+_SOFT_POSITIVES = 1  # per interaction, the strongest, that local regressions learn from
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,9 @@ class Refined(HistoryModel):
         if settings.graph is not None:
             degrees = _DEGREES if settings.degree is None else (settings.degree,)
             strengths = _STRENGTHS if settings.strength is None else (settings.strength,)
+            if train.shape[1] > settings.dense_items:  # a fit takes long: one after the other
+                tried = [replace(best, degree=degree) for degree in degrees]
+                degrees = (_best_of(search, fits, tried, (best.penalty,)).degree,)
             graphs = [replace(best, degree=d, strength=c) for d in degrees for c in strengths]
             best = _best_of(search, fits, graphs, (best.penalty,))
         return search.choice(best)
