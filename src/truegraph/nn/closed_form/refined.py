@@ -146,7 +146,9 @@ class Refined(HistoryModel):
         penalties = _PENALTIES if settings.penalty is None else (settings.penalty,)
         best = _best_of(search, fits, [replace(chosen, user_power=a) for a in powers], penalties)
         if settings.graph is not None:
-            degrees = _DEGREES if settings.degree is None else (settings.degree,)
+            degrees: tuple[float | None, ...] = _DEGREES
+            if settings.degree is not None:
+                degrees = (settings.degree,)
             strengths = _STRENGTHS if settings.strength is None else (settings.strength,)
             if train.shape[1] > settings.dense_items:  # a fit takes long: one after the other
                 tried = [replace(best, degree=degree) for degree in degrees]
