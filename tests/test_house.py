@@ -15,10 +15,11 @@ PACKAGE = Path(truegraph.__file__).parent
 
 # A room imports only from rooms before it.
 ORDER = ["evaluation", "data", "learning", "nn", "tasks", "experiments", "report", "cli"]
-EVERYWHERE = {"errors", "extras", "gate", "progress", "runtime", "seeds", "suggestions"}
+EVERYWHERE = {"errors", "extras", "faces", "gate", "progress", "runtime", "seeds", "suggestions"}
 # Adapters at the top of the package, and the rooms each may use.
 ADAPTERS = {
     "anndata": {"learning"},
+    "faces": {"report"},  # the one door from results to what draws them
     "pyg": {"data", "learning"},
     "umap": {"learning"},
     "testing": {"data"},

@@ -44,6 +44,8 @@ UNTRIED = {
     "ColumnPlan.to_document:arrays",
     "ColumnPlan.transform:X",
     "ColumnPlan.unknown_categories:X",
+    # Classes of any kind: text, numbers, gaps.
+    "LearnedGraph.explore:labels",
     # y is ignored, as scikit-learn's pipelines want it.
     "GraphLearner.fit:y",
     "GraphLearner.fit_transform:y",
@@ -325,6 +327,15 @@ def _learning() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
             ),
             points(sized=True),
         ),
+        "LearnedGraph.explore:features": (
+            lambda v: _learned().explore(features=v),
+            points(sized=True),
+        ),
+        "LearnedGraph.explore:predictions": (
+            lambda v: _learned().explore(predictions=v),
+            listed(PROBABILITIES, DENSE, sized=True),
+        ),
+        "LearnedGraph.explore:observed": (lambda v: _learned().explore(observed=v), graph()),
         "LearnedGraph:adjacency": (lambda v: _made(adjacency=v), weights()),
         "LearnedGraph:candidates": (lambda v: _made(candidates=v), weights()),
         "LearnedGraph:multipliers": (

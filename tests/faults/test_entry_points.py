@@ -80,6 +80,7 @@ OTHER_NAMES = {
     "graph": ("edge weights",),
     "interactions": ("matrix",),
     "multipliers": ("distances",),
+    "observed": ("graph", "edge weights"),
     "options": ("embedding",),
     "others": ("columns",),
     "users": ("items",),

@@ -19,6 +19,7 @@ from truegraph.cli.classify import classify
 from truegraph.cli.common.options import LET_THROUGH
 from truegraph.cli.compare import compare_commands
 from truegraph.cli.data import data_commands
+from truegraph.cli.explore import explore
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
 from truegraph.cli.recommend import recommend
@@ -54,6 +55,9 @@ app.command(
     epilog="Example: truegraph recommend --interactions ratings.csv --user user_id "
     "--item item_id --out recommendations.csv",
 )(recommend)
+app.command(
+    epilog="Example: truegraph explore graph.npz --predictions classes.csv --out explorer.html"
+)(explore)
 app.add_typer(compare_commands, name="compare")
 app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
     reproduce

@@ -19,6 +19,7 @@ from truegraph.data.graphs import adjacency as graphs
 from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
+from truegraph.faces import Explorable
 
 if TYPE_CHECKING:
     from truegraph.learning.posterior.graph_posterior import GraphPosterior
@@ -93,7 +94,7 @@ class Certificate:
 
 
 @dataclass(frozen=True, repr=False)
-class LearnedGraph:
+class LearnedGraph(Explorable):
     """The most probable graph, with its certificate.
 
     Attributes

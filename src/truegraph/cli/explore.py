@@ -1,0 +1,127 @@
+"""``truegraph explore``: a learned graph as one page to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from truegraph.cli.common import options as cli
+from truegraph.cli.common.options import INPUT, OUTPUT, option
+from truegraph.cli.common.outputs import announce, check_target
+from truegraph.errors import InputError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+def explore(
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    out: Annotated[
+        Path, option(OUTPUT, "Page to write.", metavar="FILE", show_default=True)
+    ] = Path("explorer.html"),
+    predictions: Annotated[
+        Path | None,
+        option(INPUT, "Predictions, as truegraph classify --out writes them.", metavar="FILE"),
+    ] = None,
+    labels: cli.Labels = None,
+    features: cli.Features = None,
+    edges: Annotated[
+        Path | None,
+        option(INPUT, "Edges of the observed graph, to compare with.", metavar="FILE"),
+    ] = None,
+    centre: Annotated[
+        str | None,
+        option(INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"),
+    ] = None,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Write a page to look at a learned graph, walk along its edges and take nodes out of it.
+
+    The page is one file and needs no network.
+    """
+    check_target("--out", out, (".html",), str(graph))
+    if graph.suffix.lower() != ".npz":
+        raise InputError(
+            f"GRAPH {str(graph)!r} must be the .npz file of a learned graph; learn it with: "
+            "truegraph learn INPUT --out graph.npz"
+        )
+    if not quiet:
+        announce(f"Reading {graph} ...")
+    from truegraph.learning import LearnedGraph
+
+    found = LearnedGraph.load(graph)
+    names = [str(name) for name in (range(found.n_nodes) if found.names is None else found.names)]
+    page = found.explore(
+        labels=None if labels is None else _labels(labels, names),
+        features=None if features is None else _features(features, names),
+        predictions=None if predictions is None else _predictions(predictions),
+        observed=None if edges is None else _edges(edges, names),
+        centre=centre,
+        title=f"{graph.name}: {found.n_nodes:,} nodes, {found.n_edges:,} edges",
+    )
+    page.save(out)
+    if not quiet:
+        typer.echo(f"{found.n_nodes:,} nodes, {found.n_edges:,} edges. Page: {out}")
+
+
+def _labels(path: Path, names: Sequence[str]) -> list[str | None]:
+    from truegraph.data.nodes.node_files import read_labels
+
+    class_of = read_labels(path)
+    _check_known(path, class_of, names)
+    return [None if class_of.get(name) == "-1" else class_of.get(name) for name in names]
+
+
+def _features(path: Path, names: Sequence[str]) -> Any:
+    from truegraph.data.nodes.feature_files import read_features
+
+    found = read_features(path, known=set(names))
+    values = found.values
+    if found.plan is not None and found.plan.id_name is not None:
+        values = values.drop(columns=found.plan.id_name, errors="ignore")
+    if found.names is None:
+        return values
+    place = {name: row for row, name in enumerate(found.names.tolist())}
+    _check_known(path, names, place)
+    order = [place[name] for name in names]
+    return values.iloc[order] if found.plan is not None else values[order]
+
+
+def _predictions(path: Path) -> Any:
+    from truegraph.data.mixed_tables import read_mixed_table
+
+    mixed = read_mixed_table(path)
+    frame = mixed.frame
+    for name in ("node", "label"):
+        if name in frame.columns:
+            frame[name] = mixed.text(name)
+    return frame
+
+
+def _edges(path: Path, names: Sequence[str]) -> csr_array:
+    from truegraph.data.graphs.adjacency import as_adjacency
+    from truegraph.data.graphs.edge_files import read_edge_table
+
+    frame = read_edge_table(path, nodes=set(names)).frame
+    for column in ("source", "target"):
+        _check_known(path, frame[column], names)
+    return as_adjacency(frame, node_names=names)
+
+
+def _check_known(path: Path, wanted: Any, known: Any) -> None:
+    from truegraph.data.identifiers import unknown_id
+
+    has = set(known)
+    lost = next((name for name in wanted if name not in has), None)
+    if lost is not None:
+        raise unknown_id(lost, has, f"node in {path}")

@@ -1,0 +1,105 @@
+"""The explorer's page: one HTML file that needs nothing but itself.
+
+Like the report pages, it fetches nothing and its Content-Security-Policy lets nothing be fetched.
+What comes from data stands in one block of JSON, in which no character can end the block, and
+reaches the page as text only.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import os
+import re
+from collections.abc import Hashable
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from truegraph.data.storage import write_text
+from truegraph.report.explorer.content import check_known, content
+from truegraph.report.plots.style import COLOURS
+
+if TYPE_CHECKING:
+    from truegraph.learning import LearnedGraph
+
+# In this order: each file uses what those before it define.
+_SCRIPTS = ("data.js", "view.js", "styling.js", "panel.js", "controls.js")
+
+
+class Explorer:
+    """A page to look at a learned graph; made by `LearnedGraph.explore`.
+
+    A notebook shows it in place; `save` writes it as one file that any browser opens offline.
+
+    Attributes
+    ----------
+    html : str
+        The page.
+    """
+
+    def __init__(self, shown: dict[str, Any]) -> None:
+        self._title = str(shown["title"])
+        self._size = f"{shown['count']} {shown['unit']}s, {shown['edges']['count']} edges"
+        self.html = render(shown)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page to an .html file, atomically."""
+        write_text(path, self.html)
+
+    def __repr__(self) -> str:
+        return f"Explorer({self._size}; save it with .save('explorer.html'))"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe srcdoc="{html.escape(self.html)}" title="{html.escape(self._title)}" '
+            'style="width: 100%; height: 640px; border: 1px solid #888"></iframe>'
+        )
+
+
+def explore(
+    graph: LearnedGraph,
+    labels: Any = None,
+    names: Any = None,
+    features: Any = None,
+    predictions: Any = None,
+    *,
+    observed: Any = None,
+    centre: Hashable | None = None,
+    title: str | None = None,
+) -> Explorer:
+    """Return the explorer of a graph; the arguments are those of `LearnedGraph.explore`."""
+    known = check_known(graph, labels, names, features, predictions, observed)
+    shown = title or f"Learned graph: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
+    return Explorer(content(graph, known, centre, shown))
+
+
+def render(shown: dict[str, Any]) -> str:
+    """Return the page of what `content` found."""
+    assets = resources.files("truegraph.report.explorer") / "assets"
+    texts = {file.name: file.read_text(encoding="utf-8") for file in assets.iterdir()}
+    joined = "\n".join(texts[name] for name in _SCRIPTS)
+    script = f'(function () {{\n"use strict";\n{joined}\n}})();'
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    light = "".join(f"--{name}: {colour[0]};" for name, colour in COLOURS.items())
+    dark = "".join(f"--{name}: {colour[1]};" for name, colour in COLOURS.items())
+    parts = {
+        "TITLE": html.escape(str(shown["title"])),
+        "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'",
+        "STYLE": texts["explorer.css"]
+        .replace("LIGHT_COLOURS", light)
+        .replace("DARK_COLOURS", dark),
+        "CONTENT": _json(shown),
+        "SCRIPT": script,
+    }
+    # the template is cut once, so that what is put in is never searched for places
+    pieces = re.split(r"\[\[([A-Z]+)\]\]", texts["explorer.html"])
+    return "".join(parts[piece] if at % 2 else piece for at, piece in enumerate(pieces))
+
+
+def _json(shown: dict[str, Any]) -> str:
+    """Return JSON in which nothing can end the block of script that it stands in."""
+    text = json.dumps(shown, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")

@@ -1,0 +1,210 @@
+"""The explorer in a real browser: clicks, search, slider, lasso, keys; quiet, and alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from truegraph import LearnedGraph, learn_graph
+
+EVIL = '<img src=x onerror="window.evil=1"></script><script>window.evil=1</script>'
+NODES = 150
+
+
+@pytest.fixture(scope="session")
+def graph() -> LearnedGraph:
+    rng = np.random.default_rng(0)
+    centres = np.repeat([[0.0, 0.0], [6.0, 0.0], [0.0, 6.0]], NODES // 3, axis=0)
+    points = centres + rng.normal(size=(NODES, 2))
+    names = [f"point {number}" for number in range(NODES - 1)]
+    return learn_graph(points, degree=6).named([*names, EVIL])
+
+
+@pytest.fixture(scope="session")
+def explorer_file(graph: LearnedGraph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    rng = np.random.default_rng(1)
+    labels = np.repeat(np.array(["ash", "birch", EVIL], dtype=object), NODES // 3)
+    features = pd.DataFrame({"height": rng.normal(size=NODES), "wide": rng.normal(size=NODES)})
+    dense = rng.dirichlet([1.0, 1.0, 1.0], size=NODES)
+    observed = graph.adjacency.tolil()
+    lost = graph.adjacency[[0]].indices[0]
+    observed[0, 149] = observed[149, 0] = 1.0
+    observed[0, lost] = observed[lost, 0] = 0.0
+    labels[5] = None
+    page = graph.explore(labels, None, features, dense, observed=observed.tocsr(), title=EVIL)
+    file = tmp_path_factory.mktemp("explorer") / "explorer.html"
+    page.save(file)
+    return file
+
+
+def complaints(page: Any) -> list[str]:
+    """Return the messages of the page; drivers without a GPU remark on their speed."""
+    return [text for text in page.messages if "GL Driver Message" not in text]
+
+
+def look(page: Any, node: str) -> None:
+    page.fill("#search", node)
+    page.keyboard.press("Enter")
+
+
+def test_it_is_quiet_and_asks_for_nothing(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    look(page, "point 7")
+    page.locator("#panel td a").first.click()
+    assert complaints(page) == []
+    assert page.requests == [explorer_file.as_uri()]
+    assert page.locator("#no-drawing").is_hidden()
+    assert page.title() == EVIL
+
+
+def test_names_are_text(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    look(page, "onerror")
+    assert page.locator("#panel h2").inner_text() == EVIL
+    assert page.locator("#panel dd").first.inner_text() == EVIL
+    assert EVIL in page.locator("#legend").inner_text()
+    assert page.evaluate("window.evil") is None
+    assert page.locator("img").count() == 0
+
+
+def test_a_click_selects_and_a_link_walks_on(open_page, graph, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    look(page, "point 20")
+    assert page.locator("#panel h2").inner_text() == "point 20"
+    rows = page.locator("#panel tbody tr")
+    assert rows.count() == int(np.diff(graph.adjacency.indptr)[20])
+    weights = [float(text) for text in page.locator("#panel td:nth-child(2)").all_inner_texts()]
+    assert weights == sorted(weights, reverse=True)
+    assert weights[0] == pytest.approx(graph.adjacency[[20]].data.max(), rel=0.01)
+    page.locator("#panel th[aria-sort=descending] button").click()
+    weights = [float(text) for text in page.locator("#panel td:nth-child(2)").all_inner_texts()]
+    assert weights == sorted(weights)
+    name = page.locator("#panel td a").first.inner_text()
+    page.locator("#panel td a").first.click()
+    assert page.locator("#panel h2").inner_text() == name
+    assert "share" in page.locator("#panel tbody").inner_text()
+    page.go_back()
+    assert page.locator("#panel h2").inner_text() == "point 20"
+    # the node is where it is drawn: a click there finds it again
+    look(page, "point 20")
+    page.get_by_role("button", name="Zoom to neighbours").click()
+    page.get_by_role("button", name="Close").click()
+    box = page.locator("#drawing").bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.locator("#drawing").focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#panel h2").inner_text().startswith("point")
+
+
+def test_the_slider_hides_edges_that_are_less_probable(open_page, graph, explorer_file) -> None:
+    page = open_page(explorer_file)
+    count = page.locator("#panel p").first
+    assert f"{graph.n_edges} edges drawn" in count.inner_text()
+    page.locator("#slider").fill("70")
+    chances = graph.posterior().inclusion()
+    learned = graph.adjacency.tocoo()
+    sure = np.asarray(chances[learned.row, learned.col]).ravel() >= 0.7
+    assert 0 < sure.sum() // 2 < graph.n_edges
+    assert f"{sure.sum() // 2} edges drawn" in count.inner_text()
+    assert page.locator("#slider-value").inner_text() == "0.70"
+
+
+def test_observed_learned_and_difference(open_page, graph, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    page.select_option("#show", "observed")
+    assert f"{graph.n_edges} edges drawn" in page.locator("#panel p").first.inner_text()
+    page.select_option("#show", "difference")
+    assert f"{graph.n_edges + 1} edges drawn" in page.locator("#panel p").first.inner_text()
+    look(page, "point 0")
+    notes = page.locator("#panel .shared").all_inner_texts()
+    assert sum("observed only" in note for note in notes) == 1
+    assert sum("learned only" in note for note in notes) == 1
+
+
+def test_the_address_holds_the_state(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    look(page, "point 33")
+    page.select_option("#colour", "entropy")
+    page.locator("#slider").fill("25")
+    address = page.url
+    other = open_page(explorer_file)
+    other.goto(address)
+    other.reload()
+    assert other.locator("#panel h2").inner_text() == "point 33"
+    assert other.locator("#colour").input_value() == "entropy"
+    assert other.locator("#slider").input_value() == "25"
+
+
+def test_a_lasso_selects_and_the_selection_is_saved(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    box = page.locator("#drawing").bounding_box()
+    page.click("#lasso")
+    left, top, right, low = box["x"] + 2, box["y"] + 2, box["x"] + box["width"] - 2, 890
+    page.mouse.move(left, top)
+    page.mouse.down()
+    for place in ((right, top), (right, low), (left, low)):
+        page.mouse.move(*place, steps=3)
+    page.mouse.up()
+    assert f"{NODES} selected" in page.locator("#panel").inner_text()
+    with page.expect_download() as download:
+        page.click("#csv")
+    table = pd.read_csv(download.value.path())
+    assert table["node"].tolist() == [f"point {number}" for number in range(NODES - 1)] + [EVIL]
+    assert table["label"].isna().sum() == 1
+    assert {"prediction", "entropy", "edges", "height"} <= set(table.columns)
+
+
+def test_what_to_label_next(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    page.click("#next")
+    assert page.locator("#to-label li").count() == 1  # of the one node without a label
+    assert page.locator("#to-label li").inner_text() == "point 5"
+
+
+def test_the_keyboard_does_it_too(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    page.locator("#drawing").focus()
+    for key in ("ArrowLeft", "ArrowUp", "+", "-", "0"):
+        page.keyboard.press(key)
+    page.keyboard.press("Enter")
+    assert page.locator("#panel tbody tr").count() > 0
+    page.keyboard.press("Escape")
+    assert page.locator("#panel h2").inner_text() == "150 nodes"
+    page.keyboard.press("/")
+    assert page.evaluate("document.activeElement.id") == "search"
+    page.keyboard.type("point 11")
+    page.locator("#found a").first.focus()
+    page.keyboard.press("Enter")
+    assert page.locator("#panel h2").inner_text() == "point 11"
+    assert complaints(page) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_is_cut_off(open_page, explorer_file: Path, width: int, scheme: str) -> None:
+    page = open_page(explorer_file, width=width, scheme=scheme)
+    look(page, "point 40")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for name in ("#search", "#colour", "#slider", "#lasso", "#next", "#fit", "#keep"):
+        box = page.locator(name).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    drawn = page.locator("#picture").bounding_box()
+    assert drawn["height"] > 250
+
+
+def test_a_notebook_shows_it_in_place(open_page, graph, tmp_path: Path) -> None:
+    file = tmp_path / "notebook.html"
+    file.write_text(f"<!doctype html><body>{graph.explore()._repr_html_()}</body>")
+    page = open_page(file)
+    frame = page.frame_locator("iframe")
+    frame.locator("#search").fill("point 3")
+    frame.locator("#search").press("Enter")
+    assert frame.locator("#panel h2").inner_text() == "point 3"
+    assert complaints(page) == []
