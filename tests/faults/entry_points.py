@@ -488,6 +488,22 @@ def _containers() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
             lambda v: Interactions(users, items, *ids, times=v),
             listed(ratings, DENSE, sized=True),
         ),
+        "Interactions.from_numbers:users": (
+            lambda v: Interactions.from_numbers(v, items, *ids),
+            listed(users, NUMBERS, sized=True),
+        ),
+        "Interactions.from_numbers:items": (
+            lambda v: Interactions.from_numbers(users, v, *ids),
+            listed(items, NUMBERS, sized=True),
+        ),
+        "Interactions.from_numbers:ratings": (
+            lambda v: Interactions.from_numbers(users, items, *ids, ratings=v),
+            listed(ratings, DENSE, sized=True),
+        ),
+        "Interactions.from_numbers:times": (
+            lambda v: Interactions.from_numbers(users, items, *ids, times=v),
+            listed(ratings, DENSE, sized=True),
+        ),
         "Interactions.from_arrays:ratings": (
             lambda v: Interactions.from_arrays(users, items, v),
             listed(ratings, DENSE, sized=True),

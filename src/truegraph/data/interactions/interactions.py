@@ -124,8 +124,10 @@ class Interactions:
         ratings, times : array-like of float, optional
             One finite number per interaction.
         """
+        rows = gate.indices("users", users, len(user_ids), what="user")
+        columns = gate.indices("items", items, len(item_ids), what="item")
         rated, timed = _column(ratings, "ratings"), _column(times, "times")
-        return cls(users, items, user_ids, item_ids, rated, timed)._merged()
+        return cls(rows, columns, user_ids, item_ids, rated, timed)._merged()
 
     @classmethod
     def from_matrix(
