@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
@@ -26,8 +27,9 @@ Program = Callable[..., Outcome]
 
 
 @pytest.fixture(autouse=True)
-def no_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_data_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("TRUEGRAPH_DATA", raising=False)
+    monkeypatch.chdir(tmp_path)  # pages go to the current folder
 
 
 @pytest.fixture

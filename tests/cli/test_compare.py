@@ -296,7 +296,7 @@ def test_recommenders_are_tested_on_the_latest(program, people: Path) -> None:
         (["classify", *FILES, "--per-class", "25"], "leave 5 labelled nodes to test on"),
         (["links", "cora", "--models", "vgea"], "Did you mean 'vgae'"),
         (["links", "cora", "--models", "vgae", "--degree", "3"], "such as bvgae"),
-        (["links", "cora", "--target", "both"], "must be one of combined, observed"),
+        (["links", "cora", "--decoder-target", "both"], "must be one of combined, observed"),
         (["links", "digits", "--component", "full"], "has no graph"),
         (["links"], "nothing to compare on"),
         (["recommend"], "nothing to compare on; name a data set, such as ml100k"),

@@ -99,7 +99,7 @@ def test_what_is_missing_moves_probabilities_but_not_the_links(
             "must be a finite number above 0",
         ),
         (
-            ["--edges", "edges.csv", "--model", "bvgae", "--target", "both"],
+            ["--edges", "edges.csv", "--model", "bvgae", "--decoder-target", "both"],
             "must be one of combined, observed",
         ),
         (["cora"], "use: truegraph compare links cora --models vgae,bvgae"),

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
+import polars
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph import LearnedGraph, learn_bipartite_graph
+from truegraph import ColumnPlan, InputError, LearnedGraph, learn_bipartite_graph
 
 
 def tables(kind: str) -> tuple[np.ndarray, np.ndarray]:
@@ -103,3 +105,37 @@ def test_as_many_users_as_items_at_the_same_places() -> None:
     graph = learn_bipartite_graph(points, points, theta=20.0)
     weights = graph.biadjacency.toarray()
     assert (weights.argmax(axis=1) == np.arange(25)).all()
+
+
+def people(count: int, seed: int, name: str) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    return pd.DataFrame(
+        {
+            name: [f"{name} {number}" for number in range(count)],
+            "age": rng.integers(18, 80, count),
+            "town": rng.choice(["Rome", "Bonn"], count),
+        }
+    )
+
+
+def test_tables_of_users_and_items_share_one_plan() -> None:
+    users, items = people(30, 0, "user_id"), people(20, 1, "item_id")
+    graph = learn_bipartite_graph(users, items, degree=3)
+    shared = pd.concat([users, items])[["age", "town"]]
+    points = ColumnPlan(id_column=None).fit_transform(shared)
+    plain = learn_bipartite_graph(points[:30], points[30:], degree=3)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), plain.adjacency.toarray())
+    assert graph.names == (*users["user_id"], *items["item_id"])
+    assert list(graph.plan.encoders_) == ["age", "town"]
+    same = learn_bipartite_graph(polars.from_pandas(users), polars.from_pandas(items), degree=3)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), same.adjacency.toarray())
+    again = learn_bipartite_graph(users, items, degree=3, plan=graph.plan)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), again.adjacency.toarray())
+
+
+def test_tables_that_cannot_be_compared_are_refused() -> None:
+    users, items = people(30, 0, "user_id"), people(20, 1, "item_id")
+    with pytest.raises(InputError, match="users has the columns town, which items lacks"):
+        learn_bipartite_graph(users, items.drop(columns="town"), degree=3)
+    with pytest.raises(InputError, match="users is a table and items is not"):
+        learn_bipartite_graph(users, np.ones((9, 2)), degree=3)

@@ -26,6 +26,19 @@ def bipartite() -> LearnedGraph:
     return learn_bipartite_graph(POINTS[:15], POINTS[15:], degree=4)
 
 
+def test_the_plan_of_a_table_is_saved_with_the_graph(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(
+        {"age": rng.normal(size=60), "words": [f"row {i} of {i * i}" for i in range(60)]}
+    )
+    graph = learn_graph(table, degree=5)
+    graph.save(tmp_path / "graph.npz")
+    loaded = LearnedGraph.load(tmp_path / "graph.npz")
+    np.testing.assert_array_equal(loaded.plan.transform(table), graph.plan.transform(table))
+    assert loaded.plan.describe() == graph.plan.describe()
+    assert learn_graph(POINTS, degree=5).plan is None
+
+
 def assert_canonical(adjacency: csr_array) -> None:
     """Symmetric to the bit, zero diagonal, sorted, no stored zeros, float64."""
     assert isinstance(adjacency, csr_array)

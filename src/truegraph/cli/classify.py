@@ -17,6 +17,7 @@ from truegraph.cli.common.outputs import (
     GRAPH_ENDINGS,
     announce,
     check_target,
+    check_target_folder,
     print_json,
     print_rows,
     recorded_warnings,
@@ -46,9 +47,9 @@ def classify(
     id_column: tables.IdColumn = None,
     drop: tables.Drop = None,
     columns: tables.Columns = None,
-    from_column: tables.FromColumn = None,
-    to_column: tables.ToColumn = None,
-    weight_column: tables.WeightColumn = None,
+    source: tables.SourceColumn = None,
+    target: tables.TargetColumn = None,
+    weight: tables.WeightColumn = None,
     duplicates: tables.Duplicates = "max",
     directed: tables.Directed = "any",
     model: Annotated[
@@ -70,6 +71,7 @@ def classify(
         Path | None,
         option(OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"),
     ] = None,
+    save: cli.Save = None,
     report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
@@ -82,18 +84,20 @@ def classify(
     """
     cli.refuse_dataset(context, "gcn,bgcn,auto")
     names = [] if model is None else [cli.one_model(model, MODELS)]
+    needed, where = _needed(edges, features, labels), _target(out)
     job = _Job(
         edges=edges,
         features=features,
-        labels=_needed(edges, features, labels),
+        labels=needed,
         model=names[0] if names else None,
         seed=seed,
         options=cli.classifier_options(names or GRAPH_LEARNERS, degree, samples),
         plan=tables.column_plan(scale, id_column, drop, columns),
-        reading=tables.edge_options(from_column, to_column, weight_column, duplicates, directed),
-        out=_target(out),
+        reading=tables.edge_options(source, target, weight, duplicates, directed),
+        out=where,
         graph_out=graph_out,
-        page=report_target(report, out),
+        save=save,
+        page=report_target(report, where),
         cache=cache,
         jobs=jobs,
         as_json=as_json,
@@ -119,6 +123,7 @@ class _Job:
     reading: dict[str, Any]
     out: Path
     graph_out: Path | None
+    save: Path | None
     page: Path | None
     cache: Path | None
     jobs: int | None
@@ -153,6 +158,7 @@ def _check_targets(job: _Job) -> None:
             check_target("--graph-out", job.graph_out, GRAPH_ENDINGS, str(path))
     if job.graph_out is not None and job.out.absolute() == job.graph_out.absolute():
         raise InputError(f"--out and --graph-out are both {job.out}; give two names.")
+    check_target_folder("--save", job.save)
 
 
 def _classify(job: _Job) -> None:
@@ -232,11 +238,18 @@ def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFram
 def _write(
     dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: _Job
 ) -> None:
+    import numpy as np
+
     from truegraph.data.graphs.graph_files import write_graph
     from truegraph.data.storage import atomic_write
 
     with atomic_write(job.out) as temporary:
         predictions.to_csv(temporary, index=False)
+    if job.save is not None:
+        # The model was trained on numbers; whoever loads it has the table and names of classes.
+        classifier.classes_ = np.asarray(dataset.class_names)
+        classifier.plan_ = dataset.plan
+        classifier.save(job.save)
     learned = classifier.learned_graph_
     if job.graph_out is None or learned is None:
         return
@@ -270,6 +283,7 @@ def _document(
         "peak_memory_mb": peak_memory_mb(),
         "out": str(job.out),
         "graph_out": None if job.graph_out is None else str(job.graph_out),
+        "save": None if job.save is None else str(job.save),
         "report": None if job.page is None else str(job.page),
     }
 
@@ -317,5 +331,6 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     rows += [("note", note) for note in document["notes"]]
-    written = [str(path) for path in (job.out, job.graph_out, job.page) if path is not None]
+    paths = (job.out, job.graph_out, job.save, job.page)
+    written = [str(path) for path in paths if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])

@@ -155,7 +155,7 @@ def links(
     ] = "vgae,bvgae",
     trials: Trials = 10,
     degree: cli.Degree = None,
-    target: cli.Target = None,
+    decoder_target: cli.DecoderTarget = None,
     seed: Seed = 0,
     out: Out = None,
     as_json: cli.Json = False,
@@ -168,7 +168,7 @@ def links(
     files = {"edges": edges, "features": features}
     name = _dataset(dataset, files, "edges", "cora")
     names = cli.model_names(models, LINK_PREDICTORS)
-    chosen = cli.link_options(names, degree, target)
+    chosen = cli.link_options(names, degree, decoder_target)
     content = {
         "task": "links",
         "component": cli.choice("--component", component, ("full", "largest")),

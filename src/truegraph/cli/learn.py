@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -163,7 +163,8 @@ def learn(
         Path | None,
         option(
             OUTPUT,
-            "Graph: .npz (with its certificate), or .csv or .graphml (with the nodes' names).",
+            "Graph: .npz (with its certificate and the plan of the columns), or .csv or .graphml "
+            "(with the nodes' names).",
             metavar="FILE",
         ),
     ] = None,
@@ -171,7 +172,15 @@ def learn(
         Path | None,
         option(OUTPUT, "Adjacency matrix as a .png, .svg or .pdf file.", metavar="FILE"),
     ] = None,
-    report: cli.Report = None,
+    report: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "Page with the graph and how it came about, an .html file; none: no page.",
+            metavar="FILE",
+            default="beside --out, else INPUT-graph.html here",
+        ),
+    ] = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
     quiet: cli.Quiet = False,
@@ -206,7 +215,7 @@ def learn(
     check_target("--out", out, GRAPH_ENDINGS, source)
     check_target("--picture", picture, PICTURE_ENDINGS, source)
     request = posterior_request(posterior, samples, concentration, excess, out)
-    page = report_target(report, out)
+    page = report_target(report, out or Path(f"{Path(source).stem}-graph.npz"))
     # a plan takes a second to import, and arrays have none
     plan = None if is_array(source) else tables.column_plan(scale, id_column, drop, columns)
     points = read_input(source, plan, is_distance=metric == "precomputed")
@@ -264,7 +273,7 @@ def _learn(job: _Job, options: dict[str, Any]) -> LearnedGraph:
     from truegraph.learning import GraphLearner
 
     learner = GraphLearner(**options, progress=not job.quiet).fit(job.points.matrix)
-    return learner.graph_.named(job.points.node_names)
+    return replace(learner.graph_.named(job.points.node_names), plan=job.points.plan)
 
 
 def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:

@@ -16,6 +16,7 @@ from truegraph.cli.common.options import MODEL, OUTPUT, option
 from truegraph.cli.common.outputs import (
     announce,
     check_target,
+    check_target_folder,
     print_json,
     print_rows,
     recorded_warnings,
@@ -44,9 +45,9 @@ def links(
     id_column: tables.IdColumn = None,
     drop: tables.Drop = None,
     columns: tables.Columns = None,
-    from_column: tables.FromColumn = None,
-    to_column: tables.ToColumn = None,
-    weight_column: tables.WeightColumn = None,
+    source: tables.SourceColumn = None,
+    target: tables.TargetColumn = None,
+    weight: tables.WeightColumn = None,
     duplicates: tables.Duplicates = "max",
     directed: tables.Directed = "any",
     model: Annotated[
@@ -60,7 +61,7 @@ def links(
         ),
     ] = REFINED,
     degree: cli.Degree = None,
-    target: cli.Target = None,
+    decoder_target: cli.DecoderTarget = None,
     missing: Annotated[
         float,
         option(
@@ -74,6 +75,7 @@ def links(
     out: Annotated[
         Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     ] = None,
+    save: cli.Save = None,
     report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
@@ -86,12 +88,13 @@ def links(
     """
     cli.refuse_dataset(context, "vgae,bvgae")
     name = cli.one_model(model, (REFINED, *AUTO_ENCODERS, *BAYESIAN, *HEURISTICS))
-    options = cli.link_options([name], degree, target)
+    options = cli.link_options([name], degree, decoder_target)
     if edges is None:
         raise InputError("there is nothing to learn from; give --edges.")
     if not 0.0 < missing < 1.0:
         raise InputError(f"--missing {missing} must lie between 0 and 1.")
     where = _target(out, edges, features)
+    check_target_folder("--save", save)
     if not quiet:
         announce(f"Reading {edges} ...")
     job = _Job(
@@ -101,8 +104,9 @@ def links(
         top=top,
         missing=missing,
         plan=tables.column_plan(scale, id_column, drop, columns),
-        reading=tables.edge_options(from_column, to_column, weight_column, duplicates, directed),
+        reading=tables.edge_options(source, target, weight, duplicates, directed),
         out=where,
+        save=save,
         page=report_target(report, where),
         seed=seed,
         options=options,
@@ -126,6 +130,7 @@ class _Job:
     plan: ColumnPlan
     reading: dict[str, Any]
     out: Path
+    save: Path | None
     page: Path | None
     seed: int
     options: dict[str, Any]
@@ -160,6 +165,9 @@ def _suggest(job: _Job) -> None:
     seconds = time.perf_counter() - began
     with atomic_write(job.out) as temporary:
         table.to_csv(temporary, index=False)
+    if job.save is not None:
+        predictor.plan_ = dataset.plan  # whoever loads it has the table, not its numbers
+        predictor.save(job.save)
     document = _document(dataset, predictor, table, job) | {"seconds": round(seconds, 3)}
     if job.page is not None:
         write_page(_page(dataset, table, document, heard), job.page)
@@ -235,6 +243,7 @@ def _document(
         "notes": [*dataset.notes, *predictor.notes_],
         "peak_memory_mb": peak_memory_mb(),
         "out": str(job.out),
+        "save": None if job.save is None else str(job.save),
         "report": None if job.page is None else str(job.page),
     }
 
@@ -279,7 +288,7 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     rows += [("note", note) for note in document["notes"]]
-    written = [str(path) for path in (job.out, job.page) if path is not None]
+    written = [str(path) for path in (job.out, job.save, job.page) if path is not None]
     print_rows([*rows, ("written", ", ".join(written))])
 
 

@@ -14,6 +14,7 @@ from truegraph.cli.common.options import MODEL, OUTPUT, option
 from truegraph.cli.common.outputs import (
     announce,
     check_target,
+    check_target_folder,
     print_json,
     print_rows,
     recorded_warnings,
@@ -62,9 +63,7 @@ def recommend(
     out: Annotated[
         Path | None, option(OUTPUT, "Recommendations, a .csv file (required).", metavar="FILE")
     ] = None,
-    save: Annotated[
-        Path | None, option(OUTPUT, "Folder to keep the trained recommender in.", metavar="FOLDER")
-    ] = None,
+    save: cli.Save = None,
     report: cli.Report = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
@@ -80,6 +79,8 @@ def recommend(
     cli.check_ratings(rating, min_rating)
     name = cli.one_model(model, MODELS)
     settings, bayesian = cli.recommender_options([name], epochs, fractions)
+    where = _target(out, interactions)
+    check_target_folder("--save", save)
     job = _Job(
         interactions=interactions,
         columns={"user": user, "item": item, "rating": rating, "time": time},
@@ -91,9 +92,9 @@ def recommend(
         settings=settings,
         fractions=bayesian.get("fractions"),
         seed=seed,
-        out=_target(out, interactions),
+        out=where,
         save=save,
-        page=report_target(report, out),
+        page=report_target(report, where),
         jobs=jobs,
         as_json=as_json,
         quiet=quiet,

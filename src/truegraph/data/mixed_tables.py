@@ -1,23 +1,27 @@
 """Whole tables of mixed columns from files: numbers, text and gaps, as people save them.
 
 How numbers are written is decided for the file as a whole: where one column has decimal commas,
-"1.234" in another means one thousand two hundred and thirty-four.
+"1.234" in another means one thousand two hundred and thirty-four. Columns with values such as
+"01234" (zip codes, part numbers) stay text.
 """
 
 from __future__ import annotations
 
+import mmap
 import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
-from truegraph.data.columns.kinds import cleaned_text, is_text
+from truegraph.data.columns.kinds import cleaned_text, has_leading_zeros, is_text
 from truegraph.data.tables import ID_HEADERS, CsvTable, Table, is_number, open_table, table_error
 from truegraph.errors import InputError
 
 _COMMA_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?"
 _POINT_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?"
+_LEADING_ZERO = re.compile(rb"(?:\A|[\s,;\"])0\d+(?:[\s,;\"]|\Z)")
 _POINT_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
 
 
@@ -54,7 +58,9 @@ def read_mixed_table(path: str | os.PathLike[str]) -> MixedTable:
     frame = table.mixed(header=header)
     notes: tuple[str, ...] = ()
     if isinstance(table, CsvTable):
+        frame, codes = _with_codes(table, frame, header)
         frame, notes = _with_numbers(table, frame, header)
+        notes = (*codes, *notes)
         if table.delimiter == ";":
             notes = (f"{path}: fields are separated by semicolons", *notes)
     named = header or not isinstance(table, CsvTable)
@@ -82,6 +88,30 @@ def names_columns(table: Table) -> bool:
     counted = len(first) > 2 and first == [str(number) for number in range(len(first))]
     later = first[1:] or first
     return counted or not any(is_number(field) or not field for field in later)
+
+
+def _with_codes(
+    table: CsvTable, frame: pd.DataFrame, header: bool
+) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Give columns of whole numbers back as text where some of them have leading zeros."""
+    if not _may_hold_codes(table.path):
+        return frame, ()
+    places = [place for place in range(frame.shape[1]) if frame[place].dtype.kind in "iuf"]
+    text = table.columns(places, [], header=header)
+    codes = [place for place in places if has_leading_zeros(text[place])]
+    if not codes:
+        return frame, ()
+    frame = frame.copy()
+    for place in codes:
+        frame[place] = text[place].where(frame[place].notna())
+    columns = ", ".join(_name(table, place, header) for place in codes)
+    return frame, (f"{table.path}: values of {columns} begin with 0, so they are names",)
+
+
+def _may_hold_codes(path: Path) -> bool:
+    """Return whether a field may be a whole number such as 007, by a quick look at the file."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as text:
+        return _LEADING_ZERO.search(text) is not None
 
 
 def _with_numbers(

@@ -22,6 +22,7 @@ from truegraph.errors import InputError
 from truegraph.faces import Explorable
 
 if TYPE_CHECKING:
+    from truegraph.data.columns.plan import ColumnPlan
     from truegraph.learning.posterior.graph_posterior import GraphPosterior
 
 
@@ -111,6 +112,8 @@ class LearnedGraph(Explorable):
     names : tuple of n_nodes hashable, or None
         Names of the nodes, for instance the index of the table that the graph was learned from;
         tables, NetworkX graphs and files carry them. None: nodes go by their numbers.
+    plan : ColumnPlan or None
+        How the columns of a table became points; ``plan.transform`` does the same to new rows.
     """
 
     adjacency: csr_array
@@ -119,6 +122,7 @@ class LearnedGraph(Explorable):
     candidates: csr_array
     n_users: int | None = None
     names: tuple[Hashable, ...] | None = None
+    plan: ColumnPlan | None = None
 
     def __post_init__(self) -> None:
         # Compiled loops trust these arrays, wherever they come from.
@@ -292,6 +296,8 @@ class LearnedGraph(Explorable):
         }
         if self.names is not None:
             arrays["names"] = np.array(json.dumps(ids_to_json(self.names, "names")))
+        if self.plan is not None:
+            arrays["plan"] = np.array(json.dumps(self.plan.to_document(arrays)))
         return arrays
 
     @classmethod
@@ -306,6 +312,7 @@ class LearnedGraph(Explorable):
                 multipliers=arrays["multipliers"],
                 candidates=_matrix(arrays, "candidates_"),
                 n_users=None if n_users < 0 else n_users,
+                plan=_plan(arrays),
             ).named(ids_from_json(json.loads(str(arrays["names"]))) if "names" in arrays else None)
         except KeyError as error:
             raise InputError(
@@ -354,6 +361,14 @@ def _matrix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> csr_array:
     ):
         raise ValueError(f"its {prefix}matrix does not store every pair in both directions")
     return matrix
+
+
+def _plan(arrays: Mapping[str, NDArray[Any]]) -> ColumnPlan | None:
+    if "plan" not in arrays:
+        return None
+    from truegraph.data.columns.plan import ColumnPlan  # takes a second to import
+
+    return ColumnPlan.from_document(json.loads(str(arrays["plan"])), dict(arrays))
 
 
 def _certificate(text: str) -> Certificate:

@@ -14,6 +14,7 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from truegraph.data.identifiers import row_names
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import ConvergenceWarning, InputError, warn
 from truegraph.learning import inputs
+from truegraph.learning.bipartite import both_sides
 from truegraph.learning.graph_advice import warn_about_graph
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.pipeline import Run
@@ -349,7 +351,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         threads = 1 if _size(data) <= _FEW_NODES else self.n_jobs
         with thread_limit(threads), console_progress(self.progress) as progress:
             graph = stages(Run(settings, np.random.default_rng(seed), progress), data)
-        self.graph_ = graph.named(names)
+        self.graph_ = replace(graph.named(names), plan=self.plan_)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate
         self.n_iter_ = max(1, self.certificate_.iterations)
@@ -359,6 +361,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     def fit_bipartite(self, users: Any, items: Any = None) -> GraphLearner:
         """Learn the graph between users and items, see `learn_bipartite_graph`."""
         settings = inputs.check_settings(self.get_params(deep=False))
+        self.plan_ = None
         if self.metric == "precomputed":
             if items is not None:
                 raise InputError(
@@ -368,13 +371,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             table = gate.table("users", users, finite=False)
             self._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])
             return self
-        if items is None:
-            raise InputError("items is None; give a table of shape (n_items, n_features)")
-        tables = [
-            gate.table("users", users, finite=False),
-            gate.table("items", items, finite=False),
-        ]
-        self._learn(settings, distance_of(_stacked(*tables), self.metric), tables[0].shape[0])
+        both = both_sides(users, items, self.plan)
+        self.plan_ = both.plan
+        distance = distance_of(both.points, self.metric)
+        self._learn(settings, distance, both.n_users, names=both.names)
         return self
 
     def __sklearn_tags__(self) -> Any:
@@ -386,15 +386,3 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
 def _size(data: Distance | csr_array) -> int:
     return data.n_nodes if isinstance(data, Distance) else int(data.shape[0])
-
-
-def _stacked(users: Any, items: Any) -> Any:
-    """Put users and items into one table, users first."""
-    for name, table in (("users", users), ("items", items)):
-        inputs.check_points(name, table)
-    if users.shape[1] != items.shape[1]:
-        raise InputError(
-            f"users has {users.shape[1]} features and items has {items.shape[1]}; "
-            "both must have the same"
-        )
-    return stacked(users, items)

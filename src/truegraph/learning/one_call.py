@@ -104,6 +104,7 @@ def learn_bipartite_graph(
     local_scaling: int | None = None,
     min_degree: int = 1,
     connected: bool = False,
+    plan: ColumnPlan | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: bool = False,
@@ -114,14 +115,15 @@ def learn_bipartite_graph(
 
     Parameters
     ----------
-    users : ndarray or sparse matrix of shape (n_users, n_features)
-        With metric="precomputed": distances (n_users, n_items), of which the stored entries,
-        zeros included, are the candidate pairs; items is then left out.
-    items : ndarray or sparse matrix of shape (n_items, n_features)
+    users : ndarray, DataFrame or sparse matrix of shape (n_users, n_features)
+        Two tables are vectorised by one plan; besides their ids they need the same columns. With
+        metric="precomputed": distances (n_users, n_items), of which the stored entries, zeros
+        included, are the candidate pairs; items is then left out.
+    items : ndarray, DataFrame or sparse matrix of shape (n_items, n_features)
     degree : float or "auto", optional
         Wanted average number of edges per user and item; default 10.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
+first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.
 
     Returns
@@ -146,6 +148,7 @@ first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs,
         local_scaling=local_scaling,
         min_degree=min_degree,
         connected=connected,
+        plan=plan,
         random_state=random_state,
         n_jobs=n_jobs,
         progress=progress,

@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from truegraph import ColumnPlan, LearnedGraph, LinkPredictor, NodeClassifier
+
 EXAMPLE = Path(__file__).parents[3] / "examples" / "customers"
 PLAN = (
     "customers.csv: 4 numbers scaled, 3 categories to 11 columns, signup_date (date) to 3, "
@@ -65,6 +67,77 @@ def test_links(program, folder: Path) -> None:
     assert not Path("links.html").exists()
 
 
+def test_a_page_is_written_without_out_as_well_unless_it_is_refused(program, folder: Path) -> None:
+    done = program("learn", "customers.csv", "--degree", 5)
+    assert done.code == 0, done.err
+    assert "customers-graph.html" in done.out
+    page = Path("customers-graph.html")
+    assert "Strongest edges" in page.read_text()
+    page.unlink()
+    assert program("learn", "customers.csv", "--degree", 5, "--report", "none").code == 0
+    assert not page.exists()
+
+
+def test_the_plan_is_stored_with_the_graph(program, folder: Path) -> None:
+    done = program("learn", "customers.csv", "--out", "graph.npz", "--quiet")
+    assert done.code == 0, done.err
+    graph = LearnedGraph.load("graph.npz")
+    table = pd.read_csv("customers.csv")
+    expected = ColumnPlan().fit(table)
+    np.testing.assert_array_equal(graph.plan.transform(table), expected.transform(table))
+    assert graph.names[0] == str(table["customer_id"][0])
+
+
+def test_a_saved_classifier_takes_new_rows_of_the_table(program, folder: Path) -> None:
+    customers = pd.read_csv("customers.csv")
+    customers[:500].to_csv("old.csv", index=False)
+    labels = pd.read_csv("segments.csv")
+    labels[labels["customer_id"].isin(customers["customer_id"][:500])].to_csv("l.csv", index=False)
+    done = program(
+        *("classify", "--features", "old.csv", "--labels", "l.csv", "--model"),
+        *("logistic-regression", "--save", "model", "--out", "found.csv"),
+    )
+    assert done.code == 0, done.err
+    assert "model" in done.out.splitlines()[-1]
+    loaded = NodeClassifier.load("model")
+    assert loaded.plan_.describe() in done.err
+    assert set(loaded.predict()) == {"business", "family", "starter"}
+    answers = pd.read_csv("answers.csv")["segment"][500:]
+    assert np.mean(loaded.predict(X=customers[500:]) == answers) > 0.75
+
+
+def test_a_saved_link_predictor_keeps_the_plan(program, folder: Path) -> None:
+    done = program(
+        *("links", "--edges", "friends.csv", "--features", "customers.csv", "--model"),
+        *("adamic-adar", "--save", "model", "--out", "links.csv", "--quiet"),
+    )
+    assert done.code == 0, done.err
+    assert LinkPredictor.load("model").plan_.id_name == "customer_id"
+
+
+def test_a_model_is_not_saved_over_a_file(program, folder: Path) -> None:
+    for command in (
+        [*CLASSIFY, "--out", "o.csv"],
+        ["links", "--edges", "friends.csv", "--out", "o.csv"],
+        ["recommend", "--interactions", "friends.csv", "--out", "o.csv"],
+    ):
+        done = program(*command, "--save", "customers.csv")
+        assert done.code == 2
+        assert "--save customers.csv: is a file. Give the name of a folder." in done.err
+
+
+def test_zip_codes_are_names(program, folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    codes = [f"0{code}" for code in rng.integers(1001, 1009, 40)]
+    table = pd.DataFrame({"id": range(40), "zip": codes, "x": rng.normal(size=40)})
+    table.loc[3, "zip"] = None
+    table.to_csv("towns.csv", index=False)
+    done = program("learn", "towns.csv", "--degree", 4)
+    assert done.code == 0, done.err
+    assert "values of 'zip' begin with 0, so they are names" in done.err
+    assert "1 number scaled, 1 category to 8 columns" in done.err
+
+
 def test_options_of_columns(program, folder: Path) -> None:
     done = program(
         *("learn", "customers.csv", "--json", "--scale", "none", "--id", "none"),
@@ -81,7 +154,17 @@ def test_options_of_edges(program, folder: Path) -> None:
     ring = [(i, (i + 1) % 8) for i in range(8)]
     calls = [*ring, *((j, i) for i, j in ring), (0, 4), (1, 5)]  # the last two in one direction
     pd.DataFrame(calls, columns=["a", "b"]).to_csv("calls.csv", index_label="day")
-    call = ["links", "--edges", "calls.csv", "--from", "a", "--to", "b", "--model", "adamic-adar"]
+    call = [
+        "links",
+        "--edges",
+        "calls.csv",
+        "--source",
+        "a",
+        "--target",
+        "b",
+        "--model",
+        "adamic-adar",
+    ]
     done = program(*call, "--directed", "mutual", "--json", "--out", "links.csv", "--quiet")
     assert done.code == 0, done.err
     document = json.loads(done.out)

@@ -27,6 +27,8 @@ def kind(values: Any, name: str = "x") -> str:
         (["1.5"] * 20 + ["2"] * 39 + ["unknown"], "number"),
         (pd.to_timedelta(np.arange(N), unit="h"), "number"),
         (RNG.choice(["red", "blue"], N), "category"),
+        (RNG.choice(["01234", "21234"], N), "category"),
+        (RNG.choice(["0.5", "0", "10"], N), "number"),
         (RNG.random(N) < 0.5, "category"),
         (pd.Categorical(RNG.choice(["red", "blue"], N)), "category"),
         ([f"word {i} and {i * i}" for i in range(N)], "text"),

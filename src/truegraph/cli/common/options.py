@@ -93,11 +93,12 @@ Samples = Annotated[
     int | None,
     option(MODEL, "Weight samples.", default="bgcn 60; refined and fast 20", least=1),
 ]
-Target = Annotated[
+DecoderTarget = Annotated[
     str | None,
     option(
         MODEL,
         "Graph that the Bayesian version's decoder gives back.",
+        "--decoder-target",
         metavar="combined|observed",
         default="combined",
     ),
@@ -141,9 +142,17 @@ Report = Annotated[
     Path | None,
     option(
         OUTPUT,
-        "Page with the answer and how it came about, an .html file.",
+        "Page with the answer and how it came about, an .html file; none: no page.",
         metavar="FILE",
         default="beside --out",
+    ),
+]
+Save = Annotated[
+    Path | None,
+    option(
+        OUTPUT,
+        "Folder to keep the trained model in, for load in Python.",
+        metavar="FOLDER",
     ),
 ]
 
@@ -218,18 +227,19 @@ def classifier_options(
 
 
 def link_options(
-    names: Collection[str], degree: float | None, target: str | None
+    names: Collection[str], degree: float | None, decoder_target: str | None
 ) -> dict[str, Any]:
     """Return the options of the Bayesian link predictors."""
-    given = _given({"degree": degree, "target": target})
+    given = _given({"degree": degree, "target": decoder_target})
     if given and not set(BAYESIAN_LINKS) & set(names):
+        flag = "--degree" if "degree" in given else "--decoder-target"
         raise InputError(
-            f"--{next(iter(given))} is an option of the Bayesian versions, but the models are "
+            f"{flag} is an option of the Bayesian versions, but the models are "
             f"{', '.join(names)}; remove it, or use a Bayesian version, such as bvgae."
         )
     _check_degree(degree)
-    if target is not None:
-        choice("--target", target, ("combined", "observed"))
+    if decoder_target is not None:
+        choice("--decoder-target", decoder_target, ("combined", "observed"))
     return given
 
 

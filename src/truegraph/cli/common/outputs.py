@@ -77,12 +77,13 @@ def _check_folder(option: str, path: Path) -> None:
         ) from error
 
 
-def report_target(report: Path | None, out: Path | None) -> Path | None:
-    """Return where the page goes: --report, or beside --out; None if neither is given."""
-    if report is None and out is not None:
-        return out.with_suffix(".html")
-    check_target("--report", report, (".html",), str(out) if out is not None else "")
-    return report
+def report_target(report: Path | None, out: Path) -> Path | None:
+    """Return where the page goes: --report, or beside `out`; None for --report none."""
+    if report is not None and str(report).lower() == "none":
+        return None
+    page = out.with_suffix(".html") if report is None else report
+    check_target("--report", page, (".html",), str(out))
+    return page
 
 
 @contextmanager

@@ -41,22 +41,22 @@ Columns = Annotated[
         metavar="COLUMN[=KIND],...",
     ),
 ]
-FromColumn = Annotated[
+SourceColumn = Annotated[
     str | None,
     option(
         INPUT,
         "Column of the edges with their first ends.",
-        "--from",
+        "--source",
         metavar="COLUMN",
         default="source, from or the first one",
     ),
 ]
-ToColumn = Annotated[
+TargetColumn = Annotated[
     str | None,
     option(
         INPUT,
         "Column of the edges with their second ends.",
-        "--to",
+        "--target",
         metavar="COLUMN",
         default="target, to or the second one",
     ),

@@ -184,7 +184,7 @@ def _text_kind(name: str, known: pd.Series, different: int) -> Column:
     counts = known.value_counts()
     unique = pd.Series(counts.index, dtype="str")
     needed = _SHARE_THAT_DECIDES * counts.sum()
-    if counts[numbers(unique).notna().to_numpy()].sum() >= needed:
+    if not has_leading_zeros(unique) and counts[numbers(unique).notna().to_numpy()].sum() >= needed:
         return Column(name, "number")
     date_format = _date_format(unique, counts, needed)
     if date_format is not None:
@@ -195,6 +195,11 @@ def _text_kind(name: str, known: pd.Series, different: int) -> Column:
 def _category_or_text(name: str, known: pd.Series, different: int) -> Column:
     few = different <= min(MOST_CATEGORIES, _SHARE_OF_CATEGORIES * len(known))
     return Column(name, "category" if few or known.dtype.kind == "b" else "text")
+
+
+def has_leading_zeros(values: pd.Series) -> bool:
+    """Return whether text holds whole numbers such as 01234, which are names: zip codes, parts."""
+    return bool(values.str.fullmatch(r"\s*0\d+\s*").any())
 
 
 def _date_format(unique: pd.Series, counts: pd.Series, needed: float) -> str | None:

@@ -50,6 +50,67 @@ def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]
     return fitted.transform(X), fitted
 
 
+def vectorised_together(
+    users: Any, items: Any, plan: ColumnPlan | None
+) -> tuple[Any, Any, ColumnPlan, list[Any] | None]:
+    """Turn two tables into points of one space, by one plan that is fitted to both.
+
+    Parameters
+    ----------
+    users, items : DataFrame of pandas or polars
+        Tables with the same columns, besides those that name their rows.
+    plan : ColumnPlan or None
+        As of `vectorised`; its `id_column` is looked for in each table.
+
+    Returns
+    -------
+    users, items : ndarray of float64, shape (n_rows, n_columns)
+    plan : ColumnPlan
+        The fitted plan.
+    names : list or None
+        Ids of both tables, if both have some and no two are alike.
+    """
+    if not (is_table(users) and is_table(items)):
+        table, array = ("users", "items") if is_table(users) else ("items", "users")
+        raise InputError(f"{table} is a table and {array} is not; give two tables or two arrays.")
+    import pandas as pd
+    from sklearn.base import clone
+
+    from truegraph.data.columns.frames import as_pandas
+    from truegraph.data.columns.plan import ColumnPlan
+
+    wanted = ColumnPlan() if plan is None else plan
+    frames = [as_pandas(users), as_pandas(items)]
+    is_fitted = hasattr(wanted, "encoders_")
+    found = [wanted if is_fitted else clone(wanted).fit(frame) for frame in frames]
+    ids = [one.ids(frame) for one, frame in zip(found, frames, strict=True)]
+    if not is_fitted:
+        kept = [
+            frame.drop(columns=[one.id_name] if one.id_name else [])
+            for one, frame in zip(found, frames, strict=True)
+        ]
+        _check_same_columns(*kept)
+        wanted = clone(wanted).set_params(id_column=None).fit(pd.concat(kept, ignore_index=True))
+    named = ids[0] is not None and ids[1] is not None
+    names = [*(ids[0] or ()), *(ids[1] or ())] if named else None
+    distinct = names is not None and len(set(names)) == len(names)
+    points = [wanted.transform(frame) for frame in frames]
+    return points[0], points[1], wanted, names if distinct else None
+
+
+def _check_same_columns(users: Any, items: Any) -> None:
+    for here, there, one, other in (
+        ("users", "items", users, items),
+        ("items", "users", items, users),
+    ):
+        lacking = [str(name) for name in one.columns if name not in other.columns]
+        if lacking:
+            raise InputError(
+                f"{here} has the columns {', '.join(lacking)}, which {there} lacks; distances "
+                "between the two need the same columns. Rename or leave out the others."
+            )
+
+
 def take_features(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]:
     """Do what `vectorised` does, and warn of arrays whose distances mislead."""
     if issparse(X):
