@@ -114,11 +114,24 @@ def test_labels_are_spread_and_a_posterior_inferred_without_torch(python: Path) 
     assert found.returncode == 0, found.stderr
 
 
+def test_links_are_suggested_without_torch(python: Path) -> None:
+    code = (
+        "import numpy as np, truegraph, sys\n"
+        "A = np.triu(np.random.default_rng(0).random((30, 30)) < 0.2, 1).astype(float)\n"
+        "X = np.random.default_rng(1).normal(size=(30, 4))\n"
+        "for model in ('refined', 'adamic-adar'):\n"
+        "    assert len(truegraph.LinkPredictor(model, random_state=0).fit(A, X).suggest(3)) == 3\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    found = _run(python, "-c", code)
+    assert found.returncode == 0, found.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["-c", "import truegraph; truegraph.BayesianNodeClassifier"],
-        ["-c", "import truegraph; truegraph.BayesianLinkPredictor"],
+        ["-c", "import truegraph, numpy; truegraph.LinkPredictor('vgae').fit(numpy.ones((9, 9)))"],
         ["-c", "import truegraph; truegraph.BayesianRecommender"],
         ["-m", "truegraph", "compare", "classify", "cora", "--models", "gcn"],
     ],

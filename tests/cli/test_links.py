@@ -56,6 +56,21 @@ def test_own_files(program, people: Path, files: list[str] | None) -> None:
     assert ("eigenvectors" in done.out) == (files is None)
 
 
+def test_the_page_says_why(program, people: Path) -> None:
+    given = ("--edges", "edges.csv", "--top", 5, "--out", "l.csv", "--report", "page.html")
+    assert program("links", *given, "--features", "features.csv").code == 0
+    page = Path("page.html").read_text()
+    for heading in ("common neighbours", "through", "shared features", "slack"):
+        assert f">{heading}<" in page
+    assert pd.read_csv("l.csv")["through"].dropna().iloc[0] in page
+    assert "searched" in page
+    assert program("links", *given, "--model", "katz").code == 0
+    page = Path("page.html").read_text()
+    assert ">common neighbours<" in page
+    assert ">shared features<" not in page
+    assert ">slack<" not in page
+
+
 def test_own_files_as_json_and_a_base_model(program, people: Path) -> None:
     done = program(
         *("links", "--edges", "edges.csv", "--model", "gae", "--missing", 0.2),

@@ -232,6 +232,13 @@ def _links(bayesian: bool = False) -> Any:
 
 
 @cache
+def _refined() -> Any:
+    import truegraph
+
+    return truegraph.LinkPredictor(options={"scale": "off"}, random_state=0).fit(GRAPH, POINTS)
+
+
+@cache
 def _recommender() -> Any:
     import truegraph
 
@@ -629,6 +636,18 @@ def _link_predictors() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
                     lambda v, b=is_bayesian, method=method: getattr(_links(b), method)(v),
                     pairs(),
                 )
+    few = POINTS[:4]
+    found |= {
+        "LinkPredictor.predict_new:X": (
+            lambda v: _refined().predict_new(v, [[0, 5]]),
+            points(few, sparse.csr_array(few)),
+        ),
+        "LinkPredictor.predict_new:pairs": (lambda v: _refined().predict_new(few, v), pairs()),
+        "LinkPredictor.suggest_new:X": (
+            lambda v: _refined().suggest_new(v),
+            points(few, sparse.csr_array(few)),
+        ),
+    }
     found["BayesianLinkPredictor:embedding"] = (
         lambda v: truegraph.BayesianLinkPredictor(
             "gae", options={"epochs": 2}, embedding=v, random_state=0

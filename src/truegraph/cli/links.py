@@ -27,6 +27,15 @@ from truegraph.errors import InputError
 from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 
+_REASONS = (
+    "Look at these first. Of suggestions stated at a probability p, about a share p is right, "
+    "counted by hiding known links; one that is wrong by that count may still be a link that "
+    "nobody has observed. Why a link is suggested: how many neighbours its nodes have in common, "
+    "up to three of them (those with the fewest links first), up to three features that both have "
+    "(the rarest first), and how near they are in the learned graph (slack: the weight of an edge "
+    "there, below zero for other pairs)."
+)
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
 
     from truegraph.data import ColumnPlan, NodeDataset
     from truegraph.report.page import Page
-    from truegraph.tasks.links.fitted import LinkEstimator
+    from truegraph.tasks.links.base import LinkEstimator
 
 
 def links(
@@ -262,12 +271,20 @@ def _page(
             "highest probability": document["probability"]["highest"],
             "lowest probability": document["probability"]["lowest"],
             "share of the true links assumed to be missing": document["missing"],
+            "searched": document["searched"],
         },
-        look_at=table_of("Most probable links", "Look at these first.", table),
+        look_at=table_of("Most probable links", _REASONS, _shown(table)),
         plan=dataset.plan,
         notes=document["notes"],
         warnings=heard,
     )
+
+
+def _shown(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the suggestions for the page: reasons in plain words, without those nobody has."""
+    is_empty = {name: (table[name].isna() | (table[name] == "")).all() for name in table}
+    found = table.drop(columns=[name for name, empty in is_empty.items() if empty])
+    return found.rename(columns=lambda name: name.replace("_", " "))
 
 
 def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> None:

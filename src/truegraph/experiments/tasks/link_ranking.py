@@ -30,7 +30,7 @@ from truegraph.runtime.threads import use_threads
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 
 if TYPE_CHECKING:
-    from truegraph.tasks.links.fitted import LinkEstimator
+    from truegraph.tasks.links.base import LinkEstimator
 
 TOPS = (100, 1000, 5000)
 _PER_END = 25  # hard negatives

@@ -28,7 +28,7 @@ from truegraph.tasks.links.names import BAYESIAN, LEARNED_GRAPH, MODELS, REFINED
 
 if TYPE_CHECKING:
     from truegraph.learning.learned import LearnedGraph
-    from truegraph.tasks.links.fitted import LinkEstimator
+    from truegraph.tasks.links.base import LinkEstimator
     from truegraph.tasks.links.problem import LinkProblem
 
 METRICS = {

@@ -27,7 +27,8 @@ from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.tasks.base import Run
 from truegraph.tasks.links.completed_graph import Filling, combined_graph
 from truegraph.tasks.links.problem import LinkProblem
-from truegraph.tasks.links.training import LinkModel, LinkVectors, base_embedding, train_links
+from truegraph.tasks.links.training import LinkModel, base_embedding, train_links
+from truegraph.tasks.links.vectors import LinkVectors
 
 TARGETS = ("combined", "observed")
 _LEAST_DEGREE = 2.0  # every node has an edge, so a mean degree of 1 would take a perfect matching

@@ -14,31 +14,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.utils.validation import check_is_fitted
 
+from truegraph import gate
 from truegraph.data.columns.plan import ColumnPlan
+from truegraph.data.columns.vectorising import new_points
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.nn.autoencoders.embedding_cache import write_embedding
 from truegraph.suggestions import suggestion
 from truegraph.tasks.base import Run, options_from
-from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian
+from truegraph.tasks.links.base import LinkEstimator, positive
 from truegraph.tasks.links.calibration import Calibration
-from truegraph.tasks.links.fitted import LinkEstimator
 from truegraph.tasks.links.heuristics import HEURISTICS, HeuristicScorer
 from truegraph.tasks.links.names import AUTO_ENCODERS, REFINED
 from truegraph.tasks.links.problem import LinkProblem, open_link_problem
-from truegraph.tasks.links.refined.model import RefinedSettings, fit_refined, prepared_features
-from truegraph.tasks.links.training import (
-    LinkModel,
-    LinkVectors,
-    cached_file,
-    train_links,
+from truegraph.tasks.links.refined.model import (
+    RefinedModel,
+    RefinedSettings,
+    fit_refined,
+    prepared_features,
 )
+from truegraph.tasks.links.refined.new_nodes import NewNodes, fit_new_nodes
+from truegraph.tasks.links.suggesting.explanations import shared_features
+from truegraph.tasks.links.vectors import LinkVectors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from truegraph.tasks.links.training import LinkModel
 
 
 class LinkPredictor(LinkEstimator):
@@ -98,6 +108,8 @@ class LinkPredictor(LinkEstimator):
     seconds_ : dict of str to float
     """
 
+    _new_nodes: NewNodes | None = None
+
     def __init__(
         self,
         model: str = "refined",
@@ -128,6 +140,7 @@ class LinkPredictor(LinkEstimator):
         self.progress = progress
 
     def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
+        self._new_nodes = None
         if self.model == REFINED:
             self._fit_refined(A, X, validation, seed, run)
         elif self.model in HEURISTICS:
@@ -167,7 +180,81 @@ class LinkPredictor(LinkEstimator):
         self._scorer = HeuristicScorer(self.model, self.combined_graph_)
         self.embedding_, self.learned_graph_, self.points_, self.filling_ = None, None, None, None
 
+    def predict_new(self, X: Any, pairs: Any, *, prior: Any = None) -> NDArray[np.float64]:
+        """Return the probability of links between new nodes and fitted ones.
+
+        Of new nodes nothing is known but features; "refined" predicts their links if it was
+        fitted with features. The answer comes from a regression of its own, learned on fitted
+        nodes that lose all their links; there is no local scale in it and no network.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (m, F)
+            Features of the new nodes, the same columns as in `fit`.
+        pairs : array-like of int, shape (n, 2)
+            Row of X, number of a fitted node.
+        prior : float, "balanced" or "sparse", optional
+            As in `predict_proba`.
+
+        Returns
+        -------
+        probabilities : ndarray of float64, shape (n,)
+        """
+        known, features = self._known_of_new_nodes(X)
+        wanted = gate.pairs("pairs", pairs, max(features.shape[0], self.n_nodes_))
+        gate.indices("rows of pairs", wanted[:, 0], features.shape[0])
+        gate.indices("nodes of pairs", wanted[:, 1], self.n_nodes_)
+        return self._probabilities(known.logits(features, wanted), prior)
+
+    def suggest_new(self, X: Any, k: int = 10) -> pd.DataFrame:
+        """Return the most probable partners of new nodes among the fitted ones.
+
+        Looked at are, for every new node, the fitted nodes with the most similar features, 200 by
+        the features as they are and as many by what one and two steps in the graph make of them.
+
+        Parameters
+        ----------
+        X : DataFrame, array-like or sparse matrix of shape (m, F)
+            As in `predict_new`.
+        k : int, default=10
+            Partners of each new node.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns row (of X), target (a fitted node), probability (the share of such suggestions
+            that is right, counted on fitted nodes that lost all their links), uncertainty (its
+            standard error) and shared_features (up to three columns of X, the rarest first).
+            Rows in order, for each the best first.
+        """
+        import pandas as pd
+
+        known, features = self._known_of_new_nodes(X)
+        ranked = known.best(features, positive(k))
+        return pd.DataFrame(
+            {
+                "row": ranked.pairs[:, 0],
+                "target": ranked.pairs[:, 1],
+                "probability": known.shares.counted(ranked.scores),
+                "uncertainty": known.shares.counted_errors(ranked.scores),
+                "shared_features": shared_features(ranked.pairs, features, self._features),
+            }
+        )
+
+    def _known_of_new_nodes(self, X: Any) -> tuple[NewNodes, csr_array]:
+        """Return what was learned of new nodes, when it is first needed, and their features."""
+        check_is_fitted(self, "n_nodes_")
+        if not isinstance(self._scorer, RefinedModel):
+            raise InputError(f"model={self.model!r} knows fitted nodes only; use 'refined'.")
+        if self._new_nodes is None:
+            self._new_nodes = fit_new_nodes(self._scorer)
+        assert self._features is not None
+        shape = (None, self._features.shape[1])
+        return self._new_nodes, csr_array(gate.table("X", new_points(X, self.plan_), shape=shape))
+
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
+        from truegraph.tasks.links.training import cached_file, train_links
+
         with run.stage(model.kind.name):
             found = train_links(model, problem, seed, run, samples=self.samples)
         file = cached_file(model, problem, seed, run)
@@ -279,6 +366,8 @@ progress
         self.progress = progress
 
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
+        from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian
+
         choices = BayesianChoices(
             degree=self.degree,
             target=self.target,

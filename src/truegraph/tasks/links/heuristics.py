@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, diags_array
 from truegraph.data.graphs.link_splits import Pairs
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.links.problem import pair_values
-from truegraph.tasks.links.refined.walks import raw_walks
+from truegraph.tasks.links.refined.walks import raw_walks, walk_graph
 
 _RESTART = 0.15
 _STEPS = 60  # 0.85^60 < 1e-4
@@ -111,7 +111,7 @@ def resource_allocation(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
     graph : csr_array, shape (N, N)
     pairs : ndarray of int64, shape (n, 2)
     """
-    return raw_walks(graph, pairs)[:, 2]
+    return raw_walks(walk_graph(graph), pairs)[:, 2]
 
 
 def short_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
@@ -125,7 +125,7 @@ def short_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
     graph : csr_array, shape (N, N)
     pairs : ndarray of int64, shape (n, 2)
     """
-    walks = raw_walks(graph, pairs)[:, 3:]
+    walks = raw_walks(walk_graph(graph), pairs)[:, 3:]
     steps = (1.0 - _RESTART) ** np.arange(2, 5)
     strength = np.asarray(graph.sum(axis=1)).ravel()
     strength[strength == 0.0] = 1.0  # without links there are no walks
@@ -141,7 +141,7 @@ def katz(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
     graph : csr_array, shape (N, N)
     pairs : ndarray of int64, shape (n, 2)
     """
-    walks = raw_walks(graph, pairs, normalised=False)[:, 3:]
+    walks = raw_walks(walk_graph(graph, normalised=False), pairs)[:, 3:]
     return np.asarray(walks @ _KATZ ** np.arange(2, 5))
 
 

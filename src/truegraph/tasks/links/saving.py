@@ -26,11 +26,11 @@ from truegraph.tasks.links.heuristics import HeuristicScorer
 from truegraph.tasks.links.names import REFINED
 from truegraph.tasks.links.refined.model import RefinedModel, RefinedSettings
 from truegraph.tasks.links.refined.saving import refined_arrays, restored_refined
-from truegraph.tasks.links.training import LinkVectors
+from truegraph.tasks.links.vectors import LinkVectors
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, Files, SavedFolder, Write
 
 if TYPE_CHECKING:
-    from truegraph.tasks.links.fitted import LinkEstimator
+    from truegraph.tasks.links.base import LinkEstimator
     from truegraph.tasks.links.scorers import LinkScorer
 
 _FOLDER = SavedFolder("truegraph link predictor", "predictor", "predictor.json")

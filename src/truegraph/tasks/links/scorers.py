@@ -11,7 +11,8 @@ from scipy.sparse import csr_array
 from truegraph.data.graphs.link_splits import Pairs, links_of
 from truegraph.errors import InputError
 from truegraph.tasks.links.heuristics import HeuristicScorer
-from truegraph.tasks.links.refined.model import RefinedModel, without_links
+from truegraph.tasks.links.refined.folds import without_links
+from truegraph.tasks.links.refined.model import RefinedModel
 from truegraph.tasks.links.refined.suggesting import refined_suggester
 from truegraph.tasks.links.suggesting.candidates import candidates_of
 from truegraph.tasks.links.suggesting.search import LinkSearch
@@ -22,7 +23,7 @@ from truegraph.tasks.links.suggesting.suggestions import (
     counted_shares,
     is_among,
 )
-from truegraph.tasks.links.training import LinkVectors
+from truegraph.tasks.links.vectors import LinkVectors
 
 
 class LinkScorer(Protocol):

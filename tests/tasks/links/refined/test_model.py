@@ -14,12 +14,11 @@ from truegraph.data.graphs.link_splits import LinkSplit, links_of, split_links
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
 from truegraph.tasks.links.problem import pair_values
+from truegraph.tasks.links.refined.folds import fair_non_links, folds_of
 from truegraph.tasks.links.refined.model import (
     RefinedSettings,
     columns_on,
-    fair_non_links,
     fit_refined,
-    folds_of,
     prepared_features,
 )
 from truegraph.tasks.links.suggesting.candidates import bipartite_sides, crosses
@@ -138,6 +137,7 @@ def test_non_links_of_a_bipartite_graph_cross_its_sides():
         ({"rank": 0}, "rank=0"),
         ({"scale": "slak"}, "scale='slak'"),
         ({"folds": 1}, "folds=1"),
+        ({"encoder": "yes"}, "encoder='yes'"),
         ({"hidden": 0.9}, "hidden=0.9"),
         ({"epochs": 3}, "unknown option 'epochs'"),
     ],

@@ -9,12 +9,14 @@ control, which needs no learned graph.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.data.graphs.link_splits import Pairs
+from truegraph.errors import AnswerWarning
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
@@ -58,7 +60,10 @@ class LocalScale:
 def learned_scale(points: NDArray[np.float64]) -> LocalScale:
     """Return the scale of the graph that is learned from points (N, d)."""
     degree = min(float(DEGREE), (len(points) - 1) / 2.0)
-    return scale_of(points, learn_graph(points, degree, random_state=0))
+    with warnings.catch_warnings():
+        # Hubs and parts of the graph do no harm here: only its multipliers are used.
+        warnings.simplefilter("ignore", AnswerWarning)
+        return scale_of(points, learn_graph(points, degree, random_state=0))
 
 
 def scale_of(points: NDArray[np.float64], learned: LearnedGraph) -> LocalScale:

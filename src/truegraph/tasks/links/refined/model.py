@@ -7,21 +7,19 @@ on the graph without that fold; new pairs are scored on the whole training graph
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.graphs.adjacency import adjacency_from_edges
-from truegraph.data.graphs.link_splits import Pairs, links_of, sample_non_links
+from truegraph.data.graphs.link_splits import Pairs
 from truegraph.errors import InputError
 from truegraph.tasks.links.refined.columns import PairColumns, pair_columns
+from truegraph.tasks.links.refined.folds import folds_of
 from truegraph.tasks.links.refined.local_scale import SCALES
 from truegraph.tasks.links.refined.regression import Regression, fit_regression
 from truegraph.tasks.links.refined.similarities import Reduction, fit_reduction
-from truegraph.tasks.links.suggesting.candidates import bipartite_sides, crosses
 
 SLACK_NODES = 100_000  # up to here scale="auto" learns a graph
 _SCALES = {
@@ -29,11 +27,7 @@ _SCALES = {
     "neighbours": "with the distance of nearest neighbours",
     "off": "without a local scale",
 }
-_NON_LINKS = 2  # per link
-_FEWEST_NON_LINKS = 5
-_MOST_LINKS = 100_000  # that are scored; there are only a few weights to be found
-_BLOCK = 1 << 16  # pairs scored at a time
-_DRAWS = 8  # rounds of drawing pairs across the sides of a bipartite graph
+_BLOCK = 1 << 18  # pairs scored at a time
 
 
 @dataclass(frozen=True)
@@ -48,6 +42,9 @@ class RefinedSettings:
         The local scale of distances: the slack of a graph learned for every fold, the mean
         distance to nearest neighbours, or none. "auto": with features "slack" up to 100,000 nodes,
         then "neighbours"; without features "off", which is as good and quicker.
+    encoder : bool
+        Whether a small network on the smoothed features adds its score, and its vectors are the
+        points of the local scale. It needs torch and several times as long.
     folds : int
     hidden : float
         Share of the links that is hidden to find out which suggestions are right.
@@ -55,6 +52,7 @@ class RefinedSettings:
 
     rank: int = 128
     scale: str = "auto"
+    encoder: bool = False
     folds: int = 5
     hidden: float = 0.1
 
@@ -65,6 +63,8 @@ class RefinedSettings:
             raise InputError(
                 f"scale={self.scale!r} is not known; use one of auto, {', '.join(SCALES)}."
             )
+        if not isinstance(self.encoder, bool):
+            raise InputError(f"encoder={self.encoder!r} must be True or False.")
         if self.folds < 2:
             raise InputError(f"folds={self.folds} must be at least 2.")
         if not 0.0 < self.hidden < 0.5:
@@ -137,7 +137,8 @@ class RefinedModel:
         """Return in words what pairs are scored by."""
         by = "features and walks" if self.features.rows is not None else "walks and eigenvectors"
         scale = self.settings.scale_for(self.columns.graph.shape[0], self.features.rows is not None)
-        return f"refined scores by {by}, {_SCALES[scale]}, on {self.settings.folds} folds"
+        network = ", and a small network" if self.settings.encoder else ""
+        return f"refined scores by {by}, {_SCALES[scale]}{network}, on {self.settings.folds} folds"
 
     def logits(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the log odds of each pair (n, 2), (n,)."""
@@ -171,6 +172,7 @@ def columns_on(
         features.reduced,
         scale=settings.scale_for(graph.shape[0], features.rows is not None),
         rank=settings.rank,
+        encoder=settings.encoder,
         seed=seed,
     )
 
@@ -207,55 +209,3 @@ def fit_refined(
     regression = fit_regression(np.concatenate(scores), labels)
     whole = columns_on(graph, features, settings, seed)
     return RefinedModel(whole, regression, features, settings, seed)
-
-
-def folds_of(
-    graph: csr_array, known: csr_array, folds: int, seed: int
-) -> Iterator[tuple[csr_array, Pairs, Pairs]]:
-    """Yield for each fold the graph without it, links of the fold, and pairs without a link.
-
-    Of a large fold some links are yielded only, but none of the others is in the graph either.
-    """
-    rng = np.random.default_rng(seed)
-    links = links_of(graph)
-    fold = rng.permutation(np.arange(len(links)) % folds)
-    most = _MOST_LINKS // folds
-    for number in range(folds):
-        own = rng.permutation(np.flatnonzero(fold == number))[:most]
-        non_links = fair_non_links(graph, known, _NON_LINKS * len(own), rng)
-        yield without_links(graph, links, fold == number), links[np.sort(own)], non_links
-
-
-def without_links(graph: csr_array, links: Pairs, hidden: NDArray[np.bool_]) -> csr_array:
-    """Return a weighted graph without some of its links (n, 2)."""
-    kept = links[~hidden]
-    weights = np.asarray(graph[kept[:, 0], kept[:, 1]]).ravel()
-    return adjacency_from_edges(kept[:, 0], kept[:, 1], weights, graph.shape[0])
-
-
-def fair_non_links(
-    graph: csr_array, known: csr_array, count: int, rng: np.random.Generator
-) -> Pairs:
-    """Draw pairs without a link that could have one: in a bipartite graph across its sides."""
-    available = _available(known)
-    if available < _FEWEST_NON_LINKS:
-        raise InputError(
-            f"the graph has {available} pairs without a link among {known.shape[0]} nodes, too few "
-            f"to learn from. Give a sparser graph, with at least {_FEWEST_NON_LINKS} of them."
-        )
-    count = min(count, available)
-    sides = bipartite_sides(graph)
-    if sides is None:
-        return sample_non_links(known, count, rng)
-    found = np.zeros((0, 2), dtype=np.int64)
-    for _ in range(_DRAWS):
-        drawn = sample_non_links(known, count, rng)
-        found = np.unique(np.concatenate([found, drawn[crosses(sides, drawn)]]), axis=0)
-        if len(found) >= count:
-            return rng.permutation(found)[:count]
-    return found if len(found) else sample_non_links(known, count, rng)
-
-
-def _available(known: csr_array) -> int:
-    nodes = known.shape[0]
-    return int(nodes * (nodes - 1) // 2 - known.nnz // 2)

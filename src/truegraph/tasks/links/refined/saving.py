@@ -13,6 +13,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.links.refined.columns import PairColumns
 from truegraph.tasks.links.refined.local_scale import LocalScale, scale_of
 from truegraph.tasks.links.refined.model import NodeFeatures, RefinedModel, RefinedSettings
+from truegraph.tasks.links.refined.pair_network import restored_network
 from truegraph.tasks.links.refined.regression import Regression
 from truegraph.tasks.links.refined.similarities import Reduction, node_vectors, smoothing
 
@@ -31,6 +32,8 @@ def refined_arrays(model: RefinedModel) -> dict[str, NDArray[Any]]:
     scale = model.columns.scale
     if scale is not None and scale.graph is None:
         arrays["usual"], arrays["near"] = scale.usual, scale.near
+    if model.columns.network is not None:
+        arrays |= model.columns.network.arrays()
     return arrays
 
 
@@ -76,5 +79,5 @@ def restored_refined(
         float(arrays["offset"]),
         arrays["covariance"],
     )
-    columns = PairColumns(graph, vectors, scale, first)
+    columns = PairColumns(graph, vectors, scale, first, restored_network(arrays))
     return RefinedModel(columns, regression, prepared, settings, seed)

@@ -118,10 +118,11 @@ def node_vectors(
     smoothed = [first]
     for _ in range(_STEPS):
         smoothed.append(np.asarray(smoother @ smoothed[-1]))
-    return NodeVectors(features, tuple(_unit(rows) for rows in smoothed))
+    return NodeVectors(features, tuple(unit_rows(rows) for rows in smoothed))
 
 
-def _unit(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+def unit_rows(rows: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return rows (n, d) scaled to length 1; those of length 0 stay."""
     return np.asarray(normalize(rows), dtype=np.float32)
 
 

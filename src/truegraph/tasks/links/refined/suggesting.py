@@ -17,12 +17,8 @@ from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs, links_of
 from truegraph.tasks.links.refined.columns import PairColumns
-from truegraph.tasks.links.refined.model import (
-    RefinedModel,
-    columns_on,
-    in_blocks,
-    without_links,
-)
+from truegraph.tasks.links.refined.folds import without_links
+from truegraph.tasks.links.refined.model import RefinedModel, columns_on, in_blocks
 from truegraph.tasks.links.refined.regression import Regression, fit_regression
 from truegraph.tasks.links.suggesting.candidates import Candidates, candidates_of
 from truegraph.tasks.links.suggesting.shares import ScoreShares, count_shares

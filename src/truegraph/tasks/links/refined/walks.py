@@ -7,10 +7,11 @@ steps from its other end, and nothing of size nodes x nodes is held.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -27,10 +28,47 @@ WALKS = (
     "walks of 4 steps",
 )
 _LEAST = 1e-5  # added to shares of walks before logarithms
-_CHUNKS = 64  # parts that threads take; each holds one number per node
+_CHUNKS = 4  # parts per thread; each holds two numbers per node
 
 
-def walk_scores(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
+@dataclass(frozen=True, eq=False)
+class WalkGraph:
+    """A graph, prepared for the walks of many pairs.
+
+    Attributes
+    ----------
+    graph : csr_array of float64, shape (N, N)
+        Symmetric with positive weights.
+    weights : ndarray of float64, shape (n_stored,)
+        Square roots of the weights in units of their mean.
+    steps : ndarray of float64, shape (n_stored,)
+        What a step of a walk weighs.
+    cost : ndarray of int64, shape (N,)
+        How many walks of two steps start at each node.
+    """
+
+    graph: csr_array
+    weights: NDArray[np.float64]
+    steps: NDArray[np.float64]
+    cost: NDArray[np.int64]
+
+
+def walk_graph(graph: csr_array, *, normalised: bool = True) -> WalkGraph:
+    """Prepare a graph (N, N) for its walks.
+
+    Parameters
+    ----------
+    graph : csr_array of float64, shape (N, N)
+        Symmetric with positive weights.
+    normalised : bool, default=True
+        Whether walks are powers of D^-1/2 A D^-1/2; otherwise of A.
+    """
+    mean = graph.data.mean() if graph.nnz else 1.0
+    steps = _normalised(graph) if normalised else graph.data
+    return WalkGraph(graph, np.sqrt(graph.data / mean), steps, two_step_walks(graph))
+
+
+def walk_scores(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
     """Return the walk scores of pairs, one column per name of `WALKS`.
 
     Columns are log(1 + x) of the two degrees, of the number of common neighbours, of Adamic-Adar
@@ -40,56 +78,49 @@ def walk_scores(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    graph : csr_array of float64, shape (N, N)
-        Symmetric with positive weights.
+    walks : WalkGraph
+        Normalised.
     pairs : ndarray of int64, shape (n, 2)
 
     Returns
     -------
     scores : ndarray of float64, shape (n, 8)
     """
-    raw = raw_walks(graph, pairs)
-    degree = np.sort(np.log1p(np.diff(graph.indptr)[pairs]), axis=1)
+    raw = raw_walks(walks, pairs)
+    degree = np.sort(np.log1p(np.diff(walks.graph.indptr)[pairs]), axis=1)
     return np.column_stack([degree, np.log1p(raw[:, :3]), np.log(raw[:, 3:] + _LEAST)])
 
 
-def raw_walks(graph: csr_array, pairs: Pairs, *, normalised: bool = True) -> NDArray[np.float64]:
+def raw_walks(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
     """Return common neighbours, Adamic-Adar, resource allocation and walks of 2, 3, 4 steps.
 
     Parameters
     ----------
-    graph : csr_array of float64, shape (N, N)
-        Symmetric with positive weights.
+    walks : WalkGraph
     pairs : ndarray of int64, shape (n, 2)
-    normalised : bool, default=True
-        Whether walks are powers of D^-1/2 A D^-1/2; otherwise of A.
 
     Returns
     -------
     scores : ndarray of float64, shape (n, 6)
     """
-    order, sources, begins, partners = _grouped(graph, pairs)
+    order, sources, begins, partners = _grouped(walks.cost, pairs)
     found = np.zeros((len(pairs), 6))
-    if len(pairs):
+    chunks = min(_CHUNKS * get_num_threads(), len(sources))
+    if chunks:
         _collect(
-            graph.indptr,
-            graph.indices,
-            _unit_weights(graph),
-            _normalised(graph) if normalised else graph.data,
+            walks.graph.indptr,
+            walks.graph.indices,
+            walks.weights,
+            walks.steps,
             sources,
             begins,
             partners,
+            chunks,
             found,
         )
     out = np.empty_like(found)
     out[order] = found
     return out
-
-
-def _unit_weights(graph: csr_array) -> NDArray[np.float64]:
-    """Return the square roots of the weights in units of their mean, (n_stored,)."""
-    mean = graph.data.mean() if graph.nnz else 1.0
-    return np.sqrt(graph.data / mean)
 
 
 def _normalised(graph: csr_array) -> NDArray[np.float64]:
@@ -108,14 +139,13 @@ def two_step_walks(graph: csr_array) -> NDArray[np.int64]:
 
 
 def _grouped(
-    graph: csr_array, pairs: Pairs
+    cost: NDArray[np.int64], pairs: Pairs
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Order pairs by the end that more walks start from; return order, sources, begins, partners.
 
     Which end is the source does not depend on a pair's direction, so neither do the bits.
     """
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
-    cost = two_step_walks(graph)
     is_low = cost[low] >= cost[high]
     source, partner = np.where(is_low, low, high), np.where(is_low, high, low)
     order = np.lexsort((partner, source))
@@ -171,10 +201,10 @@ def _collect(
     sources: Any,
     begins: Any,
     partners: Any,
+    chunks: int,
     out: Any,
 ) -> None:
     """Fill the raw scores (n, 6) of pairs that are grouped by source."""
-    chunks = min(_CHUNKS, sources.size)
     nodes = indptr.size - 1
     for chunk in prange(chunks):
         own, arrived = np.zeros(nodes), np.zeros(nodes)

@@ -40,23 +40,43 @@ def explain(
         slack : NaN where no graph was learned.
     """
     degree = np.diff(graph.indptr)
-    shared = [_shared(graph, pair) for pair in pairs]
+    shared = [_shared(graph, graph, pair) for pair in pairs]
     columns = {
         "common_neighbours": np.array([len(nodes) for nodes in shared], dtype=np.int64),
         "through": [_first(nodes, degree) for nodes in shared],
-        "shared_features": [[] for _ in pairs],
+        "shared_features": shared_features(pairs, features, features),
         "slack": np.full(len(pairs), np.nan) if slack is None else slack(pairs),
     }
-    if features is not None:
-        rarity = np.bincount(features.indices, minlength=features.shape[1])
-        columns["shared_features"] = [_first(_shared(features, pair), rarity) for pair in pairs]
     return columns
 
 
-def _shared(rows: csr_array, pair: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-    """Return the columns that two rows of a sparse matrix both have."""
-    first, second = (rows.indices[rows.indptr[row] : rows.indptr[row + 1]] for row in pair)
-    return np.intersect1d(first, second, assume_unique=True)
+def shared_features(
+    pairs: Pairs, first: csr_array | None, second: csr_array | None
+) -> list[list[int]]:
+    """Return up to three columns that both nodes of a pair have, the rarest first.
+
+    Parameters
+    ----------
+    pairs : ndarray of int64, shape (n, 2)
+    first, second : csr_array, shapes (m, F) and (N, F), or None
+        Features of the first and of the second nodes; the second say what is rare. None: there
+        are none to be shared.
+    """
+    if first is None or second is None:
+        return [[] for _ in pairs]
+    rarity = np.bincount(second.indices, minlength=second.shape[1])
+    return [_first(_shared(first, second, pair), rarity) for pair in pairs]
+
+
+def _shared(
+    first: csr_array, second: csr_array, pair: NDArray[np.int64]
+) -> NDArray[np.integer[Any]]:
+    """Return the columns that a row of one sparse matrix and a row of another both have."""
+    own, others = (
+        rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+        for rows, row in zip((first, second), pair, strict=True)
+    )
+    return np.intersect1d(own, others, assume_unique=True)
 
 
 def _first(found: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]]) -> list[int]:

@@ -72,14 +72,21 @@ class ScoreShares:
     errors: Shares
     hidden: float
 
+    def counted(self, scores: NDArray[np.floating]) -> Shares:
+        """Return the share of hidden links among suggestions with these scores."""
+        return np.interp(scores, self.scores, self.shares)
+
+    def counted_errors(self, scores: NDArray[np.floating]) -> Shares:
+        """Return the standard error of this share."""
+        return np.interp(scores, self.scores, self.errors)
+
     def chances(self, scores: NDArray[np.floating], missing: float) -> Shares:
         """Return the probability of suggestions with these scores."""
-        return chances(np.interp(scores, self.scores, self.shares), missing, self.hidden)
+        return chances(self.counted(scores), missing, self.hidden)
 
     def chance_errors(self, scores: NDArray[np.floating], missing: float) -> Shares:
         """Return its standard error, from the counts alone."""
-        counted = np.interp(scores, self.scores, self.shares)
-        errors = np.interp(scores, self.scores, self.errors)
+        counted, errors = self.counted(scores), self.counted_errors(scores)
         return chance_errors(counted, errors, missing, self.hidden)
 
 

@@ -1,4 +1,4 @@
-"""What a fitted link predictor does: probabilities, uncertainty, suggestions."""
+"""Base class of the link predictors: fitting, probabilities, uncertainty, suggestions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.columns.vectorising import take_features
 from truegraph.data.storage import PathLike
 from truegraph.errors import AnswerWarning, InputError, warn
+from truegraph.extras import import_extra
 from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
@@ -30,15 +31,12 @@ from truegraph.tasks.links.suggesting.explanations import explain
 from truegraph.tasks.links.suggesting.search import RankedPairs
 from truegraph.tasks.links.suggesting.shares import check_missing
 from truegraph.tasks.links.suggesting.suggestions import Suggester
-from truegraph.tasks.links.training import (
-    LinkModel,
-    LinkVectors,
-    fitting_settings,
-    link_model,
-)
+from truegraph.tasks.links.vectors import LinkVectors
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from truegraph.tasks.links.training import LinkModel
 
 _FEW_HELD_OUT = 50  # fewer held-out links calibrate only roughly
 
@@ -104,13 +102,17 @@ class LinkEstimator(BaseEstimator):
         self._suggester, self.seed_ = None, seed
         self.seconds_, self.notes_ = run.seconds, tuple(run.notes)
         graph = self.learned_graph_
-        advice = [] if graph is None else graph_advice(graph.adjacency)
+        is_trained_on = graph is not None and self.filling_ is not None
+        advice = graph_advice(graph.adjacency) if is_trained_on else []
         for message in [*run.alarms, *advice]:
             warn(message, AnswerWarning)
         return self
 
     def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
         """Train an auto-encoder, and calibrate it on held-out pairs."""
+        import_extra("torch")
+        from truegraph.tasks.links.training import fitting_settings, link_model
+
         chosen = link_model(self.model, self.options, self.mask_hidden)
         problem = open_link_problem(A, X, validation, pairs, self.held_out, seed)
         _tell(problem, run)
@@ -204,7 +206,7 @@ class LinkEstimator(BaseEstimator):
             shared_features (a list of up to three columns of X) and slack (of the learned graph,
             NaN without one).
         """
-        return self._table(self._suggestions().search.best(_positive(k)), missing)
+        return self._table(self._suggestions().search.best(positive(k)), missing)
 
     def suggest_for(self, node: int, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
         """Return the most probable new partners of one node.
@@ -225,7 +227,7 @@ class LinkEstimator(BaseEstimator):
         nodes = self.n_nodes_
         if not isinstance(node, int | np.integer) or not 0 <= node < nodes:
             raise InputError(f"node is {node!r}. Give a node number from 0 to {nodes - 1}.")
-        return self._table(self._suggestions().search.best_of(int(node), _positive(k)), missing)
+        return self._table(self._suggestions().search.best_of(int(node), positive(k)), missing)
 
     def _suggestions(self) -> Suggester:
         """Return the search for suggestions, prepared when it is first needed."""
@@ -301,7 +303,8 @@ def _check_prior(prior: Any) -> None:
         )
 
 
-def _positive(k: Any) -> int:
+def positive(k: Any) -> int:
+    """Return how many pairs are asked for, if that can be."""
     if not isinstance(k, int | np.integer) or k < 1:
         raise InputError(f"k is {k!r}. Ask for at least one pair.")
     return int(k)

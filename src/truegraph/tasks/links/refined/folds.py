@@ -1,0 +1,81 @@
+"""Links cut into folds, each with the graph without it and with fair pairs that have no link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, triu
+
+from truegraph.data.graphs.link_splits import Pairs, links_of, sample_non_links
+from truegraph.errors import InputError
+from truegraph.tasks.links.suggesting.candidates import bipartite_sides, crosses
+
+_NON_LINKS = 2  # per link
+_FEWEST_NON_LINKS = 5
+_MOST_LINKS = 100_000  # that are scored; there are only a few weights to be found
+_DRAWS = 8  # rounds of drawing pairs across the sides of a bipartite graph
+
+
+def folds_of(
+    graph: csr_array, known: csr_array, folds: int, seed: int
+) -> Iterator[tuple[csr_array, Pairs, Pairs]]:
+    """Yield for each fold the graph without it, links of the fold, and pairs without a link.
+
+    Of a large fold some links are yielded only, but none of the others is in the graph either.
+    """
+    rng = np.random.default_rng(seed)
+    links = links_of(graph)
+    fold = rng.permutation(np.arange(len(links)) % folds)
+    most = _MOST_LINKS // folds
+    for number in range(folds):
+        own = rng.permutation(np.flatnonzero(fold == number))[:most]
+        non_links = fair_non_links(graph, known, _NON_LINKS * len(own), rng)
+        yield without_links(graph, links, fold == number), links[np.sort(own)], non_links
+
+
+def without_links(graph: csr_array, links: Pairs, hidden: NDArray[np.bool_]) -> csr_array:
+    """Return a weighted graph without some of its links.
+
+    Parameters
+    ----------
+    graph : csr_array, shape (N, N)
+    links : ndarray of int64, shape (n, 2)
+        All its links, as `links_of` orders them.
+    hidden : ndarray of bool, shape (n,)
+        Which of them to leave out.
+    """
+    weights = csr_array(triu(graph, k=1)).data[~hidden]
+    upper = coo_array((weights, tuple(links[~hidden].T)), shape=graph.shape)
+    found = csr_array(upper + upper.T)
+    found.sort_indices()
+    return found
+
+
+def fair_non_links(
+    graph: csr_array, known: csr_array, count: int, rng: np.random.Generator
+) -> Pairs:
+    """Draw pairs without a link that could have one: in a bipartite graph across its sides."""
+    available = _available(known)
+    if available < _FEWEST_NON_LINKS:
+        raise InputError(
+            f"the graph has {available} pairs without a link among {known.shape[0]} nodes, too few "
+            f"to learn from. Give a sparser graph, with at least {_FEWEST_NON_LINKS} of them."
+        )
+    count = min(count, available)
+    sides = bipartite_sides(graph)
+    if sides is None:
+        return sample_non_links(known, count, rng)
+    found = np.zeros((0, 2), dtype=np.int64)
+    for _ in range(_DRAWS):
+        drawn = sample_non_links(known, count, rng)
+        found = np.unique(np.concatenate([found, drawn[crosses(sides, drawn)]]), axis=0)
+        if len(found) >= count:
+            return rng.permutation(found)[:count]
+    return found if len(found) else sample_non_links(known, count, rng)
+
+
+def _available(known: csr_array) -> int:
+    nodes = known.shape[0]
+    return int(nodes * (nodes - 1) // 2 - known.nnz // 2)
