@@ -7,6 +7,7 @@ on the graph without that fold; new pairs are scored on the whole training graph
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -142,7 +143,7 @@ class RefinedModel:
 
     def logits(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the log odds of each pair (n, 2), (n,)."""
-        return in_blocks(self.columns, self.regression, pairs)
+        return in_blocks(self.columns, self.regression.logits, pairs)
 
     def drawn_logits(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return nothing, of shape (0, n): the spread is a standard error, see `errors`."""
@@ -153,11 +154,22 @@ class RefinedModel:
         return self.regression.errors(self.columns.of(pairs))
 
 
-def in_blocks(columns: PairColumns, regression: Regression, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the log odds of many pairs (n, 2), holding the scores of some at a time, (n,)."""
+def in_blocks(
+    columns: PairColumns,
+    weighed: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    pairs: Pairs,
+) -> NDArray[np.float64]:
+    """Return one number for each of many pairs (n, 2), holding the columns of some at a time, (n,).
+
+    Parameters
+    ----------
+    columns : PairColumns
+    weighed : callable
+        From columns (n, columns) to numbers (n,).
+    pairs : ndarray of int64, shape (n, 2)
+    """
     found = [
-        regression.logits(columns.of(pairs[first : first + _BLOCK]))
-        for first in range(0, len(pairs), _BLOCK)
+        weighed(columns.of(pairs[first : first + _BLOCK])) for first in range(0, len(pairs), _BLOCK)
     ]
     return np.concatenate(found) if found else np.zeros(0)
 

@@ -69,7 +69,7 @@ class NewNodes:
         logits : ndarray of float64, shape (n,)
         """
         joined = _joined(self.columns, self.reduction, features)
-        return in_blocks(joined, self.regression, _shifted(pairs, self.columns))
+        return in_blocks(joined, self.regression.logits, _shifted(pairs, self.columns))
 
     def best(self, features: csr_array, k: int) -> RankedPairs:
         """Return the best k partners of every new node (m, F), best first for each.
@@ -150,7 +150,7 @@ def _counted(
     others = np.setdiff1d(np.arange(graph.shape[0]), cold)
     pairs = _near_pairs(columns, columns.first[cold], others)
     pairs[:, 0] = cold[pairs[:, 0]]
-    scores = in_blocks(columns, regression, pairs)
+    scores = in_blocks(columns, regression.logits, pairs)
     return count_shares(scores, pair_values(graph, pairs) != 0.0, 1.0)
 
 

@@ -1,9 +1,9 @@
 """Suggestions of the refined predictor: its scores weighed anew, for the pairs worth suggesting.
 
 Weights that tell links from random pairs are not the best for telling links from other pairs at
-two steps. So links are hidden, candidates are found and scored on the rest, and a second
-regression learns which of them are hidden links. How many are at each of its scores is counted,
-and from this share follows that of suggestions that are right, see `shares`.
+two steps. So links are hidden, candidates are found and scored on the rest, and it is learned which
+of them are hidden links, see `order`. How many are at each score is counted, and from this share
+follows that of suggestions that are right, see `shares`.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from truegraph.data.graphs.link_splits import Pairs, links_of
 from truegraph.tasks.links.refined.columns import PairColumns
 from truegraph.tasks.links.refined.folds import without_links
 from truegraph.tasks.links.refined.model import RefinedModel, columns_on, in_blocks
+from truegraph.tasks.links.refined.order import Order, fit_order
 from truegraph.tasks.links.refined.regression import Regression, fit_regression
 from truegraph.tasks.links.suggesting.candidates import Candidates, candidates_of
 from truegraph.tasks.links.suggesting.shares import ScoreShares, count_shares
@@ -105,8 +106,8 @@ def candidates_on(columns: PairColumns, known: csr_array) -> Candidates:
     return candidates_of(columns.graph, known, near)
 
 
-def judged(trials: list[Trial], usual: Regression) -> tuple[Regression, ScoreShares]:
-    """Fit which candidates are hidden links, and count how many are at each of its scores.
+def judged(trials: list[Trial], usual: Regression) -> tuple[Order, ScoreShares]:
+    """Learn which candidates are hidden links, and count how many are at each score.
 
     With too few hidden links among the candidates the order of the `usual` regression is kept.
     """
@@ -115,10 +116,12 @@ def judged(trials: list[Trial], usual: Regression) -> tuple[Regression, ScoreSha
     weight = np.concatenate([trial.weight for trial in trials])
     hidden = trials[0].hidden
     if len(columns) == 0:
-        return usual, ScoreShares(np.zeros(1), np.full(1, 0.5), np.full(1, 0.5), hidden)
+        nothing = ScoreShares(np.zeros(1), np.full(1, 0.5), np.full(1, 0.5), hidden)
+        return Order(usual), nothing
     is_enough = _FEWEST_HITS <= is_right.sum() < len(is_right)
-    found = fit_regression(columns, is_right, weight=weight) if is_enough else usual
-    return found, count_shares(found.logits(columns), is_right, hidden, weight)
+    first = fit_regression(columns, is_right, weight=weight) if is_enough else usual
+    order, scores = fit_order(first, columns, is_right, weight)
+    return order, count_shares(scores, is_right, hidden, weight)
 
 
 def refined_suggester(model: RefinedModel, known: csr_array, held_out: Pairs) -> Suggester:
@@ -140,7 +143,7 @@ def refined_suggester(model: RefinedModel, known: csr_array, held_out: Pairs) ->
         trials = [trial_on(columns, held_out, share, _MOST_ROWS, rng)]
     else:
         trials = list(hiding_trials(model))
-    regression, shares = judged(trials, model.regression)
+    order, shares = judged(trials, model.regression)
     candidates = candidates_on(columns, known)
-    search = CandidateSearch(candidates, in_blocks(columns, regression, candidates.pairs))
+    search = CandidateSearch(candidates, in_blocks(columns, order.scores, candidates.pairs))
     return Suggester(search, CountedChances(shares, model.drawn_logits), candidates.searched)

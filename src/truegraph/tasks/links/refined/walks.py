@@ -91,6 +91,18 @@ def walk_scores(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
     return np.column_stack([degree, np.log1p(raw[:, :3]), np.log(raw[:, 3:] + _LEAST)])
 
 
+def raw_from_scores(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what walk scores are logarithms of: degrees (n, 2), and what `raw_walks` gives (n, 6).
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n, 8 or more)
+        Walk scores in the first columns.
+    """
+    raw = np.column_stack([np.expm1(scores[:, 2:5]), np.exp(scores[:, 5:8]) - _LEAST])
+    return np.expm1(scores[:, :2]), np.maximum(raw, 0.0)
+
+
 def raw_walks(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
     """Return common neighbours, Adamic-Adar, resource allocation and walks of 2, 3, 4 steps.
 
