@@ -79,7 +79,9 @@ def partners_per_node(n_nodes: int) -> int:
 def _unlinked(pairs: Pairs, known: csr_array) -> Pairs:
     """Return pairs i < j once each, ordered, without those that are linked."""
     nodes = known.shape[0]
-    numbers = np.unique(pairs[:, 0] * nodes + pairs[:, 1])
+    # Sorting is several times as fast as np.unique, which hashes.
+    numbers = np.sort(pairs[:, 0] * nodes + pairs[:, 1])
+    numbers = numbers[np.diff(numbers, prepend=-1) > 0]
     rows = np.repeat(np.arange(nodes, dtype=np.int64), np.diff(known.indptr))
     taken = rows * nodes + known.indices
     place = np.minimum(np.searchsorted(taken, numbers), max(len(taken) - 1, 0))
