@@ -102,8 +102,8 @@ class LinkEstimator(BaseEstimator):
         self._suggester, self.seed_ = None, seed
         self.seconds_, self.notes_ = run.seconds, tuple(run.notes)
         graph = self.learned_graph_
-        is_trained_on = graph is not None and self.filling_ is not None
-        advice = graph_advice(graph.adjacency) if is_trained_on else []
+        # "refined" takes only a scale of distances from its graph.
+        advice = [] if graph is None or self.filling_ is None else graph_advice(graph.adjacency)
         for message in [*run.alarms, *advice]:
             warn(message, AnswerWarning)
         return self

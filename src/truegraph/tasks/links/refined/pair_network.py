@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from truegraph import gate
 from truegraph.data.graphs.link_splits import Pairs
 
 _BLOCK = 1 << 15  # pairs scored at a time
@@ -53,8 +54,13 @@ class PairNetwork:
         return {f"network_{entry.name}": getattr(self, entry.name) for entry in fields(self)}
 
 
-def restored_network(arrays: dict[str, NDArray[Any]]) -> PairNetwork | None:
+def restored_network(arrays: dict[str, NDArray[Any]], n_nodes: int) -> PairNetwork | None:
     """Return the network that `PairNetwork.arrays` was of; None if there was none."""
     if "network_vectors" not in arrays:
         return None
-    return PairNetwork(*(arrays[f"network_{entry.name}"] for entry in fields(PairNetwork)))
+    width = gate.array("network_vectors", arrays["network_vectors"], (n_nodes, None)).shape[1]
+    shapes = ((n_nodes, width), (width, width), (width,), (width,), (1,))
+    names = [f"network_{entry.name}" for entry in fields(PairNetwork)]
+    return PairNetwork(
+        *(gate.array(name, arrays[name], shape) for name, shape in zip(names, shapes, strict=True))
+    )

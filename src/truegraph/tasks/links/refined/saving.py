@@ -79,5 +79,6 @@ def restored_refined(
         float(arrays["offset"]),
         arrays["covariance"],
     )
-    columns = PairColumns(graph, vectors, scale, first, restored_network(arrays))
+    network = restored_network(arrays, graph.shape[0])
+    columns = PairColumns(graph, vectors, scale, first, network)
     return RefinedModel(columns, regression, prepared, settings, seed)
