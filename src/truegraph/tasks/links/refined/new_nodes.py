@@ -118,7 +118,7 @@ def _cold(
     links = links_of(graph)
     is_cold = np.zeros(graph.shape[0], dtype=bool)
     is_cold[chosen] = True
-    rest = without_links(graph, links, is_cold[links].any(axis=1))
+    rest = without_links(graph, links, is_cold[links[:, 0]] | is_cold[links[:, 1]])
     settings = replace(model.settings, scale="off", encoder=False)
     return columns_on(rest, model.features, settings, model.seed), graph, chosen
 
