@@ -183,9 +183,8 @@ class LinkPredictor(LinkEstimator):
     def predict_new(self, X: Any, pairs: Any, *, prior: Any = None) -> NDArray[np.float64]:
         """Return the probability of links between new nodes and fitted ones.
 
-        Of new nodes nothing is known but features; "refined" predicts their links if it was
-        fitted with features. The answer comes from a regression of its own, learned on fitted
-        nodes that lose all their links; there is no local scale in it and no network.
+        Of new nodes only features are known; "refined" predicts their links, if it was fitted with
+        features, by a regression that is learned on fitted nodes that lose all their links.
 
         Parameters
         ----------
@@ -209,8 +208,8 @@ class LinkPredictor(LinkEstimator):
     def suggest_new(self, X: Any, k: int = 10) -> pd.DataFrame:
         """Return the most probable partners of new nodes among the fitted ones.
 
-        Looked at are, for every new node, the fitted nodes with the most similar features, 200 by
-        the features as they are and as many by what one and two steps in the graph make of them.
+        Looked at are the fitted nodes with the most similar features, 200 each by the features as
+        they are, smoothed once over the graph, and twice.
 
         Parameters
         ----------
@@ -222,10 +221,9 @@ class LinkPredictor(LinkEstimator):
         Returns
         -------
         table : DataFrame
-            Columns row (of X), target (a fitted node), probability (the share of such suggestions
-            that is right, counted on fitted nodes that lost all their links), uncertainty (its
-            standard error) and shared_features (up to three columns of X, the rarest first).
-            Rows in order, for each the best first.
+            Row by row, the best first. Columns row (of X), target (a fitted node), probability (of
+            such suggestions for fitted nodes that lost all their links, the share that was right),
+            uncertainty (its standard error) and shared_features (up to three, the rarest first).
         """
         import pandas as pd
 
