@@ -57,7 +57,7 @@ def test_own_files(program, people: Path, files: list[str] | None) -> None:
 
 
 def test_the_page_says_why(program, people: Path) -> None:
-    given = ("--edges", "edges.csv", "--top", 5, "--out", "l.csv", "--report", "page.html")
+    given = ("--edges", "edges.csv", "--top", 30, "--out", "l.csv", "--report", "page.html")
     assert program("links", *given, "--features", "features.csv").code == 0
     page = Path("page.html").read_text()
     for heading in ("common neighbours", "through", "shared features", "slack"):
