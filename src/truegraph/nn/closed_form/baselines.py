@@ -106,13 +106,15 @@ def item_neighbours(matrix: csr_array, count: int) -> csr_array:
     turned = csr_array(unit.T)
     kept: list[tuple[NDArray, NDArray, NDArray]] = []
     for start in range(0, unit.shape[0], _BLOCK):
-        similarity = (unit[start : start + _BLOCK] @ turned).toarray().round(9)
-        places = np.arange(len(similarity))
-        similarity[places, start + places] = 0.0
-        order = np.argsort(-similarity, axis=1, kind="stable")[:, :count]
-        values = np.take_along_axis(similarity, order, axis=1)
-        row, column = np.nonzero(values > 0.0)
-        kept.append((order[row, column], row + start, values[row, column]))
+        products = (unit[start : start + _BLOCK] @ turned).tocoo()
+        item, other, value = products.row + start, products.col, products.data.round(9)
+        is_near = (item != other) & (value > 0.0)
+        item, other, value = item[is_near], other[is_near], value[is_near]
+        order = np.lexsort((other, -value, item))
+        item, other, value = item[order], other[order], value[order]
+        place = np.arange(len(item)) - np.searchsorted(item, item)  # in the item's own list
+        is_kept = place < count
+        kept.append((other[is_kept], item[is_kept], value[is_kept]))
     source, target, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
     shape = (matrix.shape[1], matrix.shape[1])
     return csr_array((values.astype(np.float32), (source, target)), shape=shape)
