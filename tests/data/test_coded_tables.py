@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph.data import tables
 from truegraph.data.coded_tables import read_coded
 from truegraph.data.tables import CsvTable, open_table
 from truegraph.errors import InputError
@@ -49,6 +48,19 @@ def test_parquet_gives_the_same_codes(tmp_path: Path) -> None:
         np.testing.assert_array_equal(one.codes[column], other.codes[column])
 
 
+def test_pieces_of_parquet_tell_whole_numbers_by_the_whole_column(tmp_path: Path) -> None:
+    ids = [1.0, None, 3.0, 2.0]
+    for last, wanted in ((4.0, ["", "1", "2", "3", "4"]), (4.5, ["", "1.0", "2.0", "3.0", "4.5"])):
+        frame = pd.DataFrame({"a": [*ids, last], "x": range(5)}, index=[7, 7, 8, 9, 9])
+        frame.to_parquet(tmp_path / "t.parquet", index=False)
+        found = read_coded(open_table(tmp_path / "t.parquet"), [0], [1], header=True, piece=2)
+        assert list(found.values[0]) == wanted
+        assert found.numbers[1].tolist() == [0, 1, 2, 3, 4]
+    pd.DataFrame({"a": [1, 2, 3], "x": ["1", "2", "bad"]}).to_parquet(tmp_path / "bad.parquet")
+    with pytest.raises(InputError, match="row 3, column 'x': 'bad'"):
+        read_coded(open_table(tmp_path / "bad.parquet"), [0], [1], header=True, piece=2)
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [
@@ -65,18 +77,3 @@ def test_faults_in_later_pieces_are_named_by_their_line(
     table = written(tmp_path, text)
     with pytest.raises(InputError, match=where):
         read_coded(table, [0, 1], [2], header=True, piece=2)
-
-
-@pytest.mark.parametrize("block", [1, 2, 7, 1000])
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_fields_are_counted_across_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int, end: str
-) -> None:
-    monkeypatch.setattr(tables, "_BLOCK", block)
-    sound = ["u,i", "a,x", "bb,yy", "c,z"]
-    path = tmp_path / "t.csv"
-    path.write_bytes(end.join(sound).encode())  # no end of line at the end of the file
-    assert len(CsvTable(path).columns([0, 1], [], header=True)) == 3
-    path.write_bytes(end.join([*sound, "d,e,f", "g,h"]).encode())
-    with pytest.raises(InputError, match="line 5: 3 fields instead of 2"):
-        CsvTable(path).columns([0, 1], [], header=True)

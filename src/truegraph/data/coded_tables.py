@@ -7,14 +7,14 @@ table were read at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from truegraph.data.tables import CsvTable, Table
+from truegraph.data.tables import Table
 
 PIECE = 1_000_000  # rows
 
@@ -59,7 +59,7 @@ def read_coded(
     """
     coders = {column: _Coder() for column in text}
     found: dict[int, list[NDArray[np.float64]]] = {column: [] for column in numbers}
-    for frame in _pieces(table, text, numbers, header, piece):
+    for frame in table.pieces(text, numbers, header=header, rows=piece):
         for column, coder in coders.items():
             coder.add(frame[column])
         for column, parts in found.items():
@@ -70,15 +70,6 @@ def read_coded(
         {column: values for column, (_, values) in coded.items()},
         {column: np.concatenate(parts) for column, parts in found.items()},
     )
-
-
-def _pieces(
-    table: Table, text: Sequence[int], numbers: Sequence[int], header: bool, piece: int
-) -> Iterator[pd.DataFrame]:
-    if isinstance(table, CsvTable):
-        yield from table.pieces(text, numbers, header=header, rows=piece)
-    else:
-        yield table.columns(text, numbers, header=header)
 
 
 class _Coder:

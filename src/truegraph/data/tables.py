@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from truegraph.data.field_counts import is_plainly_even
 from truegraph.data.storage import existing_file
 from truegraph.errors import InputError
 
@@ -26,7 +27,6 @@ TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
 _DELIMITERS = ",;\t"
-_BLOCK = 1 << 24  # bytes that fields are counted in at once
 _COMMENTS = ("#", "%")  # as SNAP and KONECT write them above their edges
 
 
@@ -194,7 +194,7 @@ class CsvTable:
         }
 
     def _check_field_counts(self) -> None:
-        if self.delimiter != " " and self._is_plainly_even():
+        if is_plainly_even(self.path, self.delimiter, len(self.first), self._first_line):
             return
         try:
             line, count = next(self._uneven_lines(), (0, 0))
@@ -205,25 +205,6 @@ class CsvTable:
                 f"{self.path}, line {line}: {count} fields instead of {len(self.first)} as on the "
                 "first line. Correct the line."
             )
-
-    def _is_plainly_even(self) -> bool:
-        """Whether there are no quotes and every line has as many delimiters as the first.
-
-        Counts whole blocks at once. False leaves it to the slow count to find out.
-        """
-        delimiter, wanted, rest = ord(self.delimiter), len(self.first) - 1, b""
-        with self.path.open("rb") as stream:
-            for _ in range(self._first_line):
-                stream.readline()
-            while block := stream.read(_BLOCK):
-                if b'"' in block:
-                    return False
-                block = rest + block
-                end = block.rfind(b"\n") + 1
-                rest = block[end:]
-                if end and not _is_even(block[:end], delimiter, wanted):
-                    return False
-        return not rest or _is_even(rest + b"\n", delimiter, wanted)
 
     def _uneven_lines(self) -> Iterator[tuple[int, int]]:
         delimiter, expected = self.delimiter.encode(), len(self.first)
@@ -253,14 +234,6 @@ class CsvTable:
                 row = int(bad.argmax())
                 return table_error(self, row, column, _fault(frame[column][row]), header=header)
         return InputError(f"{self.path}: cannot be read as numbers ({error}).")
-
-
-def _is_even(lines: bytes, delimiter: int, wanted: int) -> bool:
-    """Whether every line, each with its end, has `wanted` delimiters."""
-    letters = np.frombuffer(lines, dtype=np.uint8)
-    ends = np.flatnonzero(letters == ord("\n"))
-    before = np.searchsorted(np.flatnonzero(letters == delimiter), ends)
-    return bool((np.diff(before, prepend=0) == wanted).all())
 
 
 def _no_text(path: Path, error: Exception) -> InputError:
@@ -301,21 +274,33 @@ class ParquetTable:
 
     def columns(self, text: Sequence[int], numbers: Sequence[int], *, header: bool) -> pd.DataFrame:
         """Read some columns, by their positions, as text or as finite float64."""
-        parts: dict[int, Any] = {column: self._text(column) for column in text}
-        parts |= {column: self._numbers(column) for column in numbers}
-        return checked_frame(self, pd.DataFrame(parts), numbers, header=header)
+        whole = self.pieces(text, numbers, header=header, rows=max(1, len(self._frame)))
+        return next(whole)
+
+    def pieces(
+        self, text: Sequence[int], numbers: Sequence[int], *, header: bool, rows: int
+    ) -> Iterator[pd.DataFrame]:
+        """Read what `columns` reads, so many rows at a time."""
+        measured = {column: self._numbers(column) for column in numbers}
+        index = range(len(self._frame))
+        checked = checked_frame(self, pd.DataFrame(measured, index=index), numbers, header=header)
+        for start in range(0, len(self._frame), rows):
+            part = slice(start, start + rows)
+            parts: dict[int, Any] = {column: self._text(column, part) for column in text}
+            yield pd.DataFrame(parts | {column: checked[column][part] for column in numbers})
 
     def mixed(self, *, header: bool) -> pd.DataFrame:
         """Return all columns as they are, named by their positions."""
         frame = self._frame.set_axis(range(self._frame.shape[1]), axis=1)
         return checked_frame(self, frame, [], header=header)
 
-    def _text(self, column: int) -> pd.Series:
-        values = self._frame.iloc[:, column]
+    def _text(self, column: int, rows: slice) -> pd.Series:
+        whole = self._frame.iloc[:, column]
+        values = whole[rows]
         if values.dtype.kind in "iu":  # only different numbers need be written out
             codes, different = pd.factorize(values)
-            return pd.Series(different).astype(str).take(codes).reset_index(drop=True)
-        if values.dtype.kind == "f" and (values.dropna() % 1 == 0).all():
+            return pd.Series(different).astype(str).take(codes).set_axis(values.index)
+        if values.dtype.kind == "f" and (whole.dropna() % 1 == 0).all():
             values = values.astype("Int64")  # numbers with gaps, not measurements
         return values.astype(str).where(values.notna(), "")
 
