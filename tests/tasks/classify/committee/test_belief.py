@@ -36,3 +36,13 @@ def test_no_graph() -> None:
         "no graph was observed; predictions rest mostly on the features alone (1.00)"
     )
     assert believed({"features": 1.0}, csr_array((2, 2)), APART).alike == 0.0
+    trained = believed({"refined": 1.0}, None, APART)
+    assert trained.observed_graph_weight == 0.0
+    assert "the graph learned from features (1.00)" in trained.sentence
+
+
+def test_false_edges_are_said() -> None:
+    belief = believed({"cleaned": 0.9, "features": 0.1}, EDGE, APART, false_share=0.53)
+    assert belief.observed_graph_weight == pytest.approx(0.9)
+    assert "about .53 of the edges look random; predictions rest mostly on the" in belief.sentence
+    assert "the observed graph without edges that look random (.90)" in belief.sentence

@@ -91,6 +91,51 @@ def test_no_graph(planted: Any) -> None:
     assert np.array_equal(fitted.predict(X=9.0 * np.eye(3)), [0, 1, 2])
 
 
+def test_without_a_graph_a_recipe_is_trained_on_the_nearest_neighbours() -> None:
+    generator = np.random.default_rng(0)
+    labels = np.arange(90) % 3
+    points = 3.0 * np.eye(3)[labels] + generator.normal(size=(90, 3))
+    known = np.where(np.arange(90) < 18, labels, -1)
+    fitted = BayesianNodeClassifier(samples=3, random_state=0).fit(points, known)
+    assert fitted.view_weights_["refined"] > 0.3
+    assert fitted.observed_graph_weight_ == 0.0
+    assert _accuracy(fitted, labels) > 0.9
+    assert np.array_equal(fitted.predict(X=9.0 * np.eye(3)), [0, 1, 2])
+
+
+def test_trees_take_part_where_single_columns_tell(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    labels = np.arange(120) % 2
+    points = generator.normal(size=(120, 9))
+    points[:, 0] = np.where(labels == 1, 2.0, 0.0) * generator.choice([-1.0, 1.0], 120)
+    known = np.where(np.arange(120) < 60, labels, -1)
+    fitted = _low().fit(points, known)
+    assert fitted.view_weights_["trees"] > 0.2
+    fitted.save(tmp_path / "trees")
+    loaded = BayesianNodeClassifier.load(tmp_path / "trees")
+    new = generator.normal(size=(5, 9))
+    assert np.array_equal(loaded.predict_proba(X=new), fitted.predict_proba(X=new))
+
+
+def test_false_edges_are_found_and_left_out(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    group = np.repeat(np.arange(24), 10)
+    labels = group % 3
+    links = np.triu((group[:, None] == group) & (generator.random((240, 240)) < 0.4), 1)
+    links |= np.triu(generator.random((240, 240)) < links.mean(), 1)  # as many false ones
+    points = np.eye(24)[group] + 0.3 * generator.normal(size=(240, 24))
+    known = np.full(240, -1)
+    known[::4] = labels[::4]
+    fitted = _low().fit(points, known, graph=csr_array((links | links.T).astype(float)))
+    assert any("of the edges look random" in note for note in fitted.notes_)
+    assert {"cleaned", "labels on cleaned"} & set(fitted.view_weights_)
+    assert _accuracy(fitted, labels) > 0.9
+    new = {"X": points[:1], "edges": [(240, other) for other in np.flatnonzero(links[0])[:3]]}
+    fitted.save(tmp_path / "cleaned")
+    loaded = BayesianNodeClassifier.load(tmp_path / "cleaned")
+    assert np.array_equal(loaded.predict_proba(**new), fitted.predict_proba(**new))
+
+
 def test_no_features(planted: Any) -> None:
     fitted = _low().fit(None, _known(planted), graph=planted.graph)
     assert fitted.observed_graph_weight_ > 0.9
@@ -201,7 +246,7 @@ def test_ablations(planted: Any) -> None:
     blind = views(weights="equal", observed_graph=False)
     assert blind == {
         "class shares", "features", "raw features", "learned", "labels on learned",
-        "labels on nearest",
+        "labels on nearest", "trees",
     }  # fmt: skip
 
 

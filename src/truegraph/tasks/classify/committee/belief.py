@@ -12,10 +12,11 @@ from scipy.sparse import csr_array
 from truegraph.tasks.classify.committee.views import KINDS
 
 TRAINED = ("refined", "fast")
-_OBSERVED = ("observed", "links", "both")
+_OBSERVED = ("observed", "cleaned", "links", "both")
 _WORDS = {
     "none": "the features alone",
     "observed": "the observed graph",
+    "cleaned": "the observed graph without edges that look random",
     "links": "which nodes are linked and how neighbours differ",
     "learned": "the graph learned from features",
     "both": "the graph learned from features and observed edges",
@@ -34,24 +35,30 @@ class Belief:
         Weight of all that rest on the observed graph.
     alike : float or None
         Share of the observed edges whose ends are expected to be of one class.
+    false_share : float or None
+        Share of the observed edges that look random, if it is large; they count less or nothing.
     """
 
     view_weights: dict[str, float]
     observed_graph_weight: float
     alike: float | None
+    false_share: float | None = None
 
     @property
     def sentence(self) -> str:
         """The belief in words."""
         kinds: dict[str, float] = {}
         for name, weight in self.view_weights.items():
-            kinds[kind_of(name)] = kinds.get(kind_of(name), 0.0) + weight
+            kind = kind_of(name, has_graph=self.alike is not None)
+            kinds[kind] = kinds.get(kind, 0.0) + weight
         main = max(kinds, key=lambda kind: kinds[kind])
         rest = f"predictions rest mostly on {_WORDS[main]} ({_share(kinds[main])})"
         if self.alike is None:
             return f"no graph was observed; {rest}"
         usually = "mostly differ in class" if self.alike < 0.5 else "are mostly of one class"
         share = _share(self.observed_graph_weight)
+        if self.false_share is not None:
+            usually += f", about {_share(self.false_share)} of the edges look random"
         return f"the observed graph has weight {share}: neighbours {usually}; {rest}"
 
 
@@ -60,13 +67,18 @@ def _share(weight: float) -> str:
     return text if text.startswith("1") else text.removeprefix("0")
 
 
-def kind_of(name: str) -> str:
+def kind_of(name: str, has_graph: bool = True) -> str:
     """Return the hypothesis that a view, or a trained recipe, belongs to."""
-    return "both" if name in TRAINED else KINDS.get(name, "none")
+    if name in TRAINED:
+        return "both" if has_graph else "learned"
+    return KINDS.get(name, "none")
 
 
 def believed(
-    weights: Mapping[str, float], graph: csr_array | None, probabilities: NDArray[np.floating]
+    weights: Mapping[str, float],
+    graph: csr_array | None,
+    probabilities: NDArray[np.floating],
+    false_share: float | None = None,
 ) -> Belief:
     """Return the belief of a trial.
 
@@ -78,13 +90,17 @@ def believed(
         The observed graph.
     probabilities : ndarray of shape (N, C)
         The committee's prediction.
+    false_share : float or None
+        Share of the observed edges that look random, where they are left out.
     """
     order = sorted(weights, key=lambda name: -weights[name])
-    observed = sum(weight for name, weight in weights.items() if kind_of(name) in _OBSERVED)
+    has_graph = graph is not None
+    observed = sum(w for name, w in weights.items() if kind_of(name, has_graph) in _OBSERVED)
     alike = None
     if graph is not None and graph.nnz:
         ends = np.repeat(np.arange(graph.shape[0]), np.diff(graph.indptr)), graph.indices
         alike = float(np.einsum("ec,ec->e", *(probabilities[end] for end in ends)).mean())
     elif graph is not None:
         alike = 0.0
-    return Belief({name: float(weights[name]) for name in order}, float(observed), alike)
+    ordered = {name: float(weights[name]) for name in order}
+    return Belief(ordered, float(observed), alike, false_share)

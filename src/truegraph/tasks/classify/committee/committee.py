@@ -1,11 +1,13 @@
 r"""The committee: Bayesian model averaging over what the true graph may be.
 
-1. `first_grounds`: views that need no learning (features only, the observed graph, how neighbours
-   differ, which nodes are linked) are weighted by how well they predict left-out training labels.
+1. `first_grounds`: views that need no learning (features only, the observed graph, with and
+   without edges that look random, how neighbours differ, which nodes are linked) are weighted by
+   how well they predict left-out training labels.
 2. `learned_grounds`: graphs are learned from the features and, where that first look speaks for
    the observed graph, from features spread over it; all views are weighted together.
-3. `train_members`: where views that rest on the observed graph have weight, and classifiers
-   trained on it predict left-out labels as well, a trained recipe takes over a part of it.
+3. `grow_trees`, `train_members`: where views of the features alone have weight a random forest,
+   and where those that rest on the observed graph have weight a trained recipe takes over a part
+   of it, if they predict left-out labels as well.
 4. `conclude`: the prediction is the mean of the members' by their weights, sharpened to the
    confidence that they have on average.
 
@@ -23,10 +25,11 @@ import numpy as np
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.belief import Belief, believed
+from truegraph.tasks.classify.committee.cleaning import judge_edges
 from truegraph.tasks.classify.committee.features import feature_space, no_space
 from truegraph.tasks.classify.committee.fitted import FittedCommittee, Voice, averaged
 from truegraph.tasks.classify.committee.graphs import learn_from, structure_axes
-from truegraph.tasks.classify.committee.members import TrainedMember, train_members
+from truegraph.tasks.classify.committee.members import TrainedMember, grow_trees, train_members
 from truegraph.tasks.classify.committee.opinions import open_trial, opinions_on
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
@@ -41,6 +44,7 @@ from truegraph.tasks.classify.results import TrialResults
 _DEGREE_OF_FEATURES, _DEGREE_OF_BOTH = 30.0, 80.0
 _LOOK = 0.02  # weight of the observed graph in the first look from which on it is learned from
 _MANY_NODES = 200_000  # beyond, only what a recipe learns is learned
+_FALSE = 0.1  # share of false edges from which on the observed graph is cleaned
 _MEMORY = 5e8
 
 
@@ -73,12 +77,15 @@ class Committee(Method):
         ]
         with run.stage("views"):
             grounds = first_grounds(inputs, options)
-            views = Views(grounds, inputs)
-            listen(panels, views, grounds.names)
+            listen(panels, Views(grounds, inputs), grounds.names)
         with run.stage("graph learning"):
             grounds = learned_grounds(grounds, panels, inputs, options)
+        views = Views(grounds, inputs)
         with run.stage("views"):
-            hear_learned(panels, grounds, inputs)
+            hear_learned(panels, grounds, views)
+        if inputs.features_from == "given":
+            with run.stage("trees"):
+                grow_trees(panels, views, *inputs.raw.shape)
         members = train_members(problem, panels, views, options, run)
         verdicts = [
             conclude(panel, grounds, inputs, own, options)
@@ -105,7 +112,15 @@ def first_grounds(inputs: NodeInputs, options: CommitteeOptions) -> Grounds:
     has_graph = inputs.graph_from == "given" and options.observed_graph
     has_features = inputs.features_from != "identity"
     space = feature_space(inputs.raw) if has_features else no_space(inputs.raw.shape[1])
-    return Grounds(space, has_graph, structure_axes(inputs.graph) if has_graph else None)
+    if not has_graph:
+        return Grounds(space, has_graph)
+    grounds = Grounds(space, has_graph, structure_axes(inputs.graph))
+    if inputs.n_nodes > _MANY_NODES or not options.learned_graphs:
+        return grounds
+    judge = judge_edges(inputs.graph, Views(grounds, inputs).coordinates)
+    if judge is None or judge.false_share < _FALSE:
+        return grounds
+    return replace(grounds, judge=judge)
 
 
 def listen(panels: Sequence[Panel], views: Views, names: Sequence[str]) -> None:
@@ -127,14 +142,14 @@ def learned_grounds(
     if not grounds.has_graph:
         return replace(grounds, learned=learned, nearest=learn_from(views.coordinates, None, unit))
     for panel in panels:
-        panel.trusts_graph = panel.weight_of("observed") >= _LOOK
+        panel.trusts_graph = panel.weight_of("observed", "cleaned") >= _LOOK
     both = None
     if grounds.space.dimension and any(panel.trusts_graph for panel in panels):
         both = learn_from(views.twice, options.degree or _DEGREE_OF_BOTH, True)
     return replace(grounds, learned=learned, learned_from_both=both)
 
 
-def hear_learned(panels: Sequence[Panel], grounds: Grounds, inputs: NodeInputs) -> None:
+def hear_learned(panels: Sequence[Panel], grounds: Grounds, views: Views) -> None:
     """Let panels hear the views of learned graphs, those of both only where they are wanted."""
     of_both = [name for name in grounds.names if name.startswith("learned from both")]
     rest = [
@@ -142,7 +157,6 @@ def hear_learned(panels: Sequence[Panel], grounds: Grounds, inputs: NodeInputs) 
         for name in grounds.names
         if name not in of_both and name not in {one.name for one in panels[0].opinions}
     ]
-    views = Views(grounds, inputs)
     listen(panels, views, rest)
     listen([panel for panel in panels if panel.trusts_graph], views, of_both)
 
@@ -157,12 +171,14 @@ def conclude(
     """Return the mean of views and trained members by their weights."""
     weights = panel.weights(members)
     factors = options.class_factors(panel.trial.labels, panel.trial.classes)
-    counting = [one for one in panel.opinions if one.name in weights]
+    heard = [*panel.opinions, *([] if panel.trees is None else [panel.trees])]
+    counting = [one for one in heard if one.name in weights]
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     parts += [(weights[name], one.probabilities) for name, one in members.items()]
     prediction = averaged(parts, factors)
     graph = inputs.graph if grounds.has_graph else None
-    belief = believed(weights, graph, prediction.probabilities)
+    false_share = None if grounds.judge is None else grounds.judge.false_share
+    belief = believed(weights, graph, prediction.probabilities, false_share)
     voices = [Voice(one.name, weights[one.name], one.sharpness, one.classifier) for one in counting]
     trained = {name: (weights[name], one.weights) for name, one in members.items() if one.weights}
     committee = FittedCommittee(

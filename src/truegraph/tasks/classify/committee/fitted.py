@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.tasks.classify.committee.classifiers import Linear, spread_labels
+from truegraph.tasks.classify.committee.forest import Forest
 from truegraph.tasks.classify.committee.opinions import CLASS_SHARES
 from truegraph.tasks.classify.committee.views import SPREADING, Grounds, Views
 from truegraph.tasks.classify.committee.weights import Sharpness
@@ -29,14 +30,14 @@ class Voice:
     name : str
     weight : float
     sharpness : Sharpness
-    classifier : Linear or None
+    classifier : Linear, Forest or None
         None where labels are spread, and for the shares of the classes.
     """
 
     name: str
     weight: float
     sharpness: Sharpness
-    classifier: Linear | None
+    classifier: Linear | Forest | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +70,7 @@ class FittedCommittee:
             (one.weight, self._probabilities(one, views, inputs)) for one in self.voices
         ]
         for weight, ensemble in self.trained.values():
-            found = ensemble.predict(inputs.graph, inputs.features)
+            found = ensemble.predict(views.trusted_graph, inputs.features)
             parts.append((weight, found.probabilities))
         return averaged(parts, self.class_factors)
 

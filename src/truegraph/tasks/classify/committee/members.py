@@ -1,10 +1,13 @@
-"""Trained recipes as members of the committee, where views of the observed graph have weight.
+"""Members with stronger classifiers: trained recipes, and a random forest of the features.
 
-A recipe is the hypothesis of the views that rest on the observed graph, with a stronger
-classifier: it takes over a part of their weight. How large a part, its classifiers say that were
-trained on the observed graph without some labels: none if they do no better on these labels than
-the frequencies of the classes do, less if they do clearly worse than the best view of the observed
-graph does with the same labels left out. Only then is the recipe itself trained.
+A member shares the hypothesis of some views and takes over a part of their weight. For a recipe
+these are the views that rest on the observed graph, without its false edges where it has many; the
+more of these, the less it counts, down to nothing from one half on. Where no graph was observed it
+is trained on the nearest neighbours and shares the hypothesis of all views. For the forest they are
+the views of the features alone. How large a part, classifiers say
+that were trained without some labels: none if they do no better on these labels than the
+frequencies of the classes do, less if they do clearly worse than the best of the views does with
+the same labels left out. Only then is the recipe itself trained.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.tasks.base import Run
+from truegraph.tasks.classify.committee.opinions import opinion_of_trees
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
-from truegraph.tasks.classify.committee.views import Views
+from truegraph.tasks.classify.committee.views import KINDS, Views
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.calibration import (
     LeftOut,
@@ -31,9 +35,12 @@ from truegraph.tasks.classify.recipes.ensemble import Ensemble, tempered
 from truegraph.tasks.classify.recipes.refined import Fast, Refined, fitting_options
 
 RECIPES: dict[str, Refined] = {"refined": Refined(), "fast": Fast()}
-_LEAST = 0.05  # weight of views that rest on the observed graph from which on a recipe is tried
+_LEAST = 0.05  # weight of its views from which on a member is tried
 _REFINED_NODES = 6_000  # up to which training an embedding takes seconds
-_TAKEN = 0.6  # share of the weight of views on the observed graph that trained recipes take over
+_TAKEN = 0.6  # share of the weight of their views that trained recipes take over
+_TAKEN_BY_TREES = 0.5
+_MANY_NODES = 200_000  # beyond, walking down all trees would take longer than all else
+_MOST_NUMBERS = 5e7  # of labelled rows, which trees sort
 _GAIN = 0.1  # in nats per label over the frequencies of the classes that a recipe must show
 _WORSE = (-3.0, -1.0)  # standard errors from the best view: from nothing to all of the share
 
@@ -58,13 +65,19 @@ def train_members(
 ) -> list[dict[str, TrainedMember]]:
     """Return the trained recipes of each trial, by name; panels learn what these take over."""
     found: list[dict[str, TrainedMember]] = [{} for _ in panels]
-    if options.effort == "low" or not options.trained_members:
+    most = _TAKEN * max(0.0, 1.0 - 2.0 * views.false_share)
+    if options.effort == "low" or not options.trained_members or most == 0.0:
         return found
     names = list(RECIPES)
     if options.effort == "normal":
         names = ["refined" if problem.inputs.n_nodes <= _REFINED_NODES else "fast"]
+    if problem.inputs.graph_from != "given":
+        for panel in panels:
+            panel.recipe_kinds = ("learned", "none")
     tried = [
-        trial for trial, panel in enumerate(panels) if panel.weight_of("observed", "both") >= _LEAST
+        trial
+        for trial, panel in enumerate(panels)
+        if panel.weight_of(*panel.recipe_kinds) >= _LEAST
     ]
     if not tried:
         return found
@@ -76,13 +89,14 @@ def train_members(
     if not options.learned_graphs:
         settings["rounds"] = 0
     part = problem.select(tried)
+    part = replace(part, inputs=replace(part.inputs, graph=views.trusted_graph))
     # Notes and alarms of a member are not the committee's.
     run = replace(run, keep_graphs=False, notes=[], alarms=[])
     first = fitting_options(part, RECIPES[names[0]].options(settings), run)
     left_out = left_out_predictions(part, first, run)
     for place, trial in enumerate(tried):
         own = left_out.of_trial(place, first.scalings[-1])
-        panels[trial].taken = _TAKEN * earned_share(panels[trial], views, *own)
+        panels[trial].taken = most * earned_share(panels[trial], views, *own)
     kept = [place for place, trial in enumerate(tried) if panels[trial].taken > 0.0]
     for name in names if kept else ():
         chosen = RECIPES[name].options(settings)
@@ -120,12 +134,45 @@ def earned_share(
     labels = panel.trial.labels[places]
     fitting = tempered(chances, fitted_temperature(chances, labels))
     own = np.log(np.maximum(fitting[np.arange(len(nodes)), labels], 1e-12))
+    return _part_earned(panel, own, labels, panel.best_rival(views, places, folds))
+
+
+def _part_earned(
+    panel: Panel,
+    own: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    rival: NDArray[np.float64],
+) -> float:
+    """Return the part that log densities (m,) of left-out labels earn beside those of a view."""
     shares = np.bincount(panel.trial.labels, minlength=panel.trial.classes) + 1.0
     if own.mean() < np.log(shares / shares.sum())[labels].mean() + _GAIN:
         return 0.0
-    worse = standard_errors(own - panel.best_observed(views, places, folds))
     none, full = _WORSE
-    return float(np.clip((worse - none) / (full - none), 0.0, 1.0))
+    return float(np.clip((standard_errors(own - rival) - none) / (full - none), 0.0, 1.0))
+
+
+def grow_trees(panels: Sequence[Panel], views: Views, nodes: int, width: int) -> None:
+    """Let panels hear a random forest where views of the features alone have weight.
+
+    Parameters
+    ----------
+    panels : sequence of Panel
+    views : Views
+    nodes, width : int
+        Numbers N of nodes and F of features.
+    """
+    for panel in panels:
+        trial = panel.trial
+        is_large = nodes > _MANY_NODES or 1.0 * len(trial.train) * width > _MOST_NUMBERS
+        seen = trial.folds[0] >= 0
+        if is_large or not seen.any() or panel.weight_of("none") < _LEAST:
+            continue
+        trees = opinion_of_trees(views, trial)
+        alone = [one.densities for one in panel.opinions if KINDS.get(one.name) == "none"]
+        best = max(alone, key=lambda densities: float(densities.sum()))
+        part = _part_earned(panel, trees.densities, trial.labels[seen], best)
+        if part > 0.0:
+            panel.trees, panel.taken_by_trees = trees, _TAKEN_BY_TREES * part
 
 
 def _trained(

@@ -16,10 +16,12 @@ from truegraph.tasks.classify.committee.classifiers import (
     spread_left_out,
 )
 from truegraph.tasks.classify.committee.features import Matrix
+from truegraph.tasks.classify.committee.forest import Forest, forest_left_out, grow_forest
 from truegraph.tasks.classify.committee.views import SPREADING, Views
 from truegraph.tasks.classify.committee.weights import Densities, Sharpness, fit_sharpness
 
 CLASS_SHARES = "class shares"
+TREES = "trees"
 _MOST_LABELS = 2000  # that are left out in turn; more would cost their square and tell no more
 
 
@@ -80,7 +82,7 @@ class Opinion:
     ----------
     name : str
         Of the view.
-    classifier : Linear or None
+    classifier : Linear, Forest or None
         None where labels are spread.
     sharpness : Sharpness
     densities : ndarray of shape (m,)
@@ -89,7 +91,7 @@ class Opinion:
     """
 
     name: str
-    classifier: Linear | None
+    classifier: Linear | Forest | None
     sharpness: Sharpness
     densities: Densities
     scores: Matrix
@@ -127,6 +129,16 @@ def _linear_opinion(name: str, table: Matrix, trial: Trial) -> Opinion:
         found.append((float(densities.sum()), linear, sharpness, densities))
     _, linear, sharpness, densities = max(found, key=lambda one: one[0])
     return Opinion(name, linear, sharpness, densities, linear.scores(table))
+
+
+def opinion_of_trees(views: Views, trial: Trial) -> Opinion:
+    """Return what a random forest of the features says."""
+    table = views.table(TREES)
+    given = (table[trial.train], trial.labels, trial.classes)
+    left_out = forest_left_out(*given, trial.folds[0], trial.seed)
+    sharpness, densities = fit_sharpness(left_out[None], trial.labels, trial.folds[:1])
+    forest = grow_forest(*given, trial.seed)
+    return Opinion(TREES, forest, sharpness, densities, forest.scores(table))
 
 
 def class_shares(trial: Trial, nodes: int) -> Opinion:

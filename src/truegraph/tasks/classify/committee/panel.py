@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +13,7 @@ from truegraph.tasks.classify.committee.views import KINDS, Views
 from truegraph.tasks.classify.committee.weights import view_weights
 
 _LEAST = 0.005  # weight below which a view is left out
+_NO_GRAPH = 3.0  # prior weight of a view of features alone, those of graphs having 1: about a third
 
 
 class Panel:
@@ -31,15 +32,25 @@ class Panel:
     opinions : list of Opinion
     trusts_graph : bool
         Whether the first look speaks for the observed graph.
+    recipe_kinds : tuple of str
+        Kinds of the views whose hypothesis trained recipes share: those that rest on the observed
+        graph or, without one, on the features.
     taken : float
-        Share of the weight of views that rest on the observed graph that trained recipes take over.
+        Share of the weight of these views that trained recipes take over.
+    trees : Opinion or None
+        What a random forest of the features says.
+    taken_by_trees : float
+        Share of the weight of views of the features alone that it takes over.
     """
 
     def __init__(self, trial: Trial, nodes: int, all_alike: bool) -> None:
         self.trial = trial
         self.opinions: list[Opinion] = [class_shares(trial, nodes)]
         self.trusts_graph = False
+        self.recipe_kinds: tuple[str, ...] = ("observed", "cleaned", "both")
         self.taken = 0.0
+        self.trees: Opinion | None = None
+        self.taken_by_trees = 0.0
         self._all_alike = all_alike
 
     def weights(self, members: Collection[str] = ()) -> dict[str, float]:
@@ -49,15 +60,15 @@ class Panel:
             own = np.full(len(names), 1.0 / len(names))
         else:
             densities = np.array([one.densities for one in self.opinions])
-            own = view_weights(densities, np.ones(len(names)), self.trial.seed)
+            prior = [_NO_GRAPH if KINDS.get(name) == "none" else 1.0 for name in names]
+            own = view_weights(densities, np.array(prior), self.trial.seed)
         found = {name: float(w) for name, w in zip(names, own, strict=True) if w >= _LEAST}
         total = sum(found.values())
         found = {name: weight / total for name, weight in found.items()}
         if members:
-            resting = [name for name in found if KINDS.get(name) in ("observed", "both")]
-            taken = self.taken * sum(found[name] for name in resting)
-            found |= {name: (1.0 - self.taken) * found[name] for name in resting}
-            found |= {name: taken / len(members) for name in members}
+            found = _taken_over(found, self.recipe_kinds, self.taken, members)
+        if self.trees is not None:
+            found = _taken_over(found, ("none",), self.taken_by_trees, [self.trees.name])
         return found
 
     def always_wrong(self) -> bool:
@@ -76,10 +87,10 @@ class Panel:
         order = np.argsort(self.trial.train)
         return order[np.searchsorted(self.trial.train, nodes, sorter=order)]
 
-    def best_observed(
+    def best_rival(
         self, views: Views, places: NDArray[np.int64], folds: NDArray[np.int64]
     ) -> NDArray[np.float64]:
-        """Return the log densities of labels under the best view of the observed graph.
+        """Return the log densities of labels under the best view that recipes compete with.
 
         Parameters
         ----------
@@ -94,9 +105,19 @@ class Panel:
         trial = replace(self.trial, folds=row)
         found = []
         for name in (one.name for one in self.opinions):
-            if KINDS.get(name) == "observed":
+            if KINDS.get(name) in self.recipe_kinds and KINDS.get(name) != "both":
                 opinion = opinions_on(name, views, [trial])[0]
                 densities = np.empty(row.shape[1])
                 densities[row[0] >= 0] = opinion.densities
                 found.append(densities[places])
         return max(found, key=lambda densities: float(densities.sum()))
+
+
+def _taken_over(
+    weights: dict[str, float], kinds: Sequence[str], share: float, names: Collection[str]
+) -> dict[str, float]:
+    """Return weights of which members `names` have taken a share from views of some kinds."""
+    resting = [name for name in weights if KINDS.get(name) in kinds]
+    taken = share * sum(weights[name] for name in resting)
+    kept = {name: (1.0 - share) * weights[name] for name in resting}
+    return weights | kept | {name: taken / len(names) for name in names}

@@ -8,8 +8,10 @@ from numpy.typing import NDArray
 
 from truegraph.data.storage import csr_from_arrays, csr_to_arrays
 from truegraph.tasks.classify.committee.classifiers import Linear
+from truegraph.tasks.classify.committee.cleaning import EdgeJudge
 from truegraph.tasks.classify.committee.features import FeatureSpace
 from truegraph.tasks.classify.committee.fitted import FittedCommittee, Voice
+from truegraph.tasks.classify.committee.forest import Forest
 from truegraph.tasks.classify.committee.graphs import PointGraph
 from truegraph.tasks.classify.committee.views import Grounds
 from truegraph.tasks.classify.committee.weights import Sharpness
@@ -18,6 +20,9 @@ from truegraph.tasks.classify.recipes.ensemble import Ensemble
 Arrays = dict[str, NDArray[Any]]
 _START = "committee."
 _GRAPHS = ("learned", "learned_from_both", "nearest")
+_JUDGE = ("shift", "scale", "coefficients")
+_LINEAR = ("weights", "intercept")
+_FOREST = ("roots", "column", "bound", "left", "right", "shares")
 
 
 def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arrays]:
@@ -33,6 +38,9 @@ def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arr
     }
     if grounds.structure is not None:
         arrays["structure"] = grounds.structure
+    judge = grounds.judge
+    if judge is not None:
+        arrays |= {f"judge.{name}": getattr(judge, name) for name in _JUDGE}
     there = {}
     for name in _GRAPHS:
         graph: PointGraph | None = getattr(grounds, name)
@@ -44,11 +52,12 @@ def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arr
     for number, voice in enumerate(committee.voices):
         voices.append([voice.name, voice.weight, voice.sharpness.factor])
         if voice.classifier is not None:
-            arrays[f"{number}.weights"] = voice.classifier.weights
-            arrays[f"{number}.intercept"] = voice.classifier.intercept
+            names = _LINEAR if isinstance(voice.classifier, Linear) else _FOREST
+            arrays |= {f"{number}.{name}": getattr(voice.classifier, name) for name in names}
     document = {
         "has_directions": grounds.space.has_directions,
         "has_graph": grounds.has_graph,
+        "judge": None if judge is None else [judge.intercept, judge.false_share],
         "graphs": there,
         "voices": voices,
         "trained": {name: weight for name, (weight, _) in committee.trained.items()},
@@ -69,13 +78,21 @@ def committee_from_arrays(
         for name, directed in document["graphs"].items()
         if name in _GRAPHS
     }
-    grounds = Grounds(space, bool(document["has_graph"]), own.get("structure"), **graphs)
+    judge = None
+    if document["judge"] is not None:
+        intercept, false_share = (float(value) for value in document["judge"])
+        judge = EdgeJudge(*(own[f"judge.{name}"] for name in _JUDGE), intercept, false_share)
+    grounds = Grounds(
+        space, bool(document["has_graph"]), own.get("structure"), **graphs, judge=judge
+    )
     voices = []
     for number, (name, weight, factor) in enumerate(document["voices"]):
-        linear = None
+        classifier: Linear | Forest | None = None
         if f"{number}.weights" in own:
-            linear = Linear(own[f"{number}.weights"], own[f"{number}.intercept"])
-        voices.append(Voice(str(name), float(weight), Sharpness(float(factor)), linear))
+            classifier = Linear(*(own[f"{number}.{part}"] for part in _LINEAR))
+        elif f"{number}.roots" in own:
+            classifier = Forest(*(own[f"{number}.{part}"] for part in _FOREST))
+        voices.append(Voice(str(name), float(weight), Sharpness(float(factor)), classifier))
     members = {name: (float(w), trained[name]) for name, w in document["trained"].items()}
     return FittedCommittee(
         grounds, tuple(voices), members, own["train"], own["labels"], own["class_factors"]

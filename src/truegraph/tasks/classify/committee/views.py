@@ -14,6 +14,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from truegraph.nn.graph_operators import normalise_features, normalised_adjacency
+from truegraph.tasks.classify.committee.cleaning import EdgeJudge
 from truegraph.tasks.classify.committee.features import FeatureSpace, Matrix, unit_rows
 from truegraph.tasks.classify.committee.graphs import (
     PointGraph,
@@ -28,9 +29,12 @@ from truegraph.tasks.classify.inputs import NodeInputs
 KINDS = {
     "features": "none",
     "raw features": "none",
+    "trees": "none",
     "observed": "observed",
     "observed, two steps": "observed",
     "labels on observed": "observed",
+    "cleaned": "cleaned",
+    "labels on cleaned": "cleaned",
     "neighbours apart": "links",
     "links": "links",
     "learned": "learned",
@@ -47,6 +51,7 @@ GRAPH_OF = {  # views that rest on a learned graph
 }
 SPREADING = {  # restart and steps
     "labels on observed": (0.1, 20),
+    "labels on cleaned": (0.1, 20),
     "labels on learned": (0.02, 60),
     "labels on nearest": (0.01, 100),
 }
@@ -66,6 +71,8 @@ class Grounds:
     learned, learned_from_both, nearest : PointGraph or None
         Learned from features, from features spread over the observed graph, and the nearest
         neighbours.
+    judge : EdgeJudge or None
+        Tells real edges from false ones where the observed graph has many of them.
     """
 
     space: FeatureSpace
@@ -74,10 +81,11 @@ class Grounds:
     learned: PointGraph | None = None
     learned_from_both: PointGraph | None = None
     nearest: PointGraph | None = None
+    judge: EdgeJudge | None = None
 
     @property
     def names(self) -> list[str]:
-        """Names of the views that can be made."""
+        """Names of the views that can be made; trees are grown only where they may matter."""
         features = self.space.dimension > 0
         there = {
             "features": features,
@@ -85,6 +93,8 @@ class Grounds:
             "observed": features and self.has_graph,
             "observed, two steps": features and self.has_graph,
             "labels on observed": self.has_graph,
+            "cleaned": self.judge is not None,
+            "labels on cleaned": self.judge is not None,
             "neighbours apart": features and self.has_graph,
             "links": self.structure is not None,
             "learned": self.learned is not None,
@@ -95,7 +105,7 @@ class Grounds:
             "learned from both, two steps": self.learned_from_both is not None,
             "learned from both, then observed": self.learned_from_both is not None,
         }
-        return [name for name in KINDS if there[name]]
+        return [name for name in KINDS if there.get(name)]
 
 
 class Views:
@@ -114,6 +124,8 @@ class Views:
 
     def table(self, name: str) -> Any:
         """Return the coordinates (N', d) of a view, an array or a sparse matrix."""
+        if name == "trees":
+            return self._inputs.raw
         if name == "raw features":
             return normalise_features(self._inputs.raw, by="length")
         if name == "links":
@@ -128,18 +140,21 @@ class Views:
         first, _, then = name.partition(", ")
         found = {
             "features": lambda: self.coordinates,
-            "observed": lambda: self.twice if then else self.spread,
+            "observed": lambda: self._twice_observed if then else self.spread,
+            "cleaned": lambda: pagerank(self._trusted, self.coordinates),
             "learned": lambda: pagerank(self._learned, self.coordinates),
             "learned from both": lambda: pagerank(
                 self._both, self.twice if then == "two steps" else self.coordinates
             ),
         }[first]()
-        return pagerank(self._observed, found) if then == "then observed" else found
+        return pagerank(self._trusted, found) if then == "then observed" else found
 
     def operator(self, name: str) -> csr_array:
         """Return the matrix (N', N') along which a view spreads labels."""
         if name == "labels on observed":
             return self._observed
+        if name == "labels on cleaned":
+            return self._trusted
         if name == "labels on learned":
             return self._learned
         assert self._grounds.nearest is not None
@@ -153,9 +168,24 @@ class Views:
 
     @cached_property
     def twice(self) -> Matrix:
-        """Coordinates averaged twice over the observed neighbourhoods."""
-        found: Matrix = self._observed @ (self._observed @ self.coordinates)
+        """Coordinates averaged twice over the neighbourhoods of the trusted graph."""
+        if self._grounds.judge is None:
+            return self._twice_observed
+        found: Matrix = self._trusted @ (self._trusted @ self.coordinates)
         return found
+
+    @property
+    def false_share(self) -> float:
+        """Share of the observed edges that look random; 0 where it is small."""
+        judge = self._grounds.judge
+        return 0.0 if judge is None else judge.false_share
+
+    @cached_property
+    def trusted_graph(self) -> csr_array:
+        """The observed graph, without its false edges where it has many."""
+        judge = self._grounds.judge
+        graph = self._inputs.graph
+        return graph if judge is None else judge.cleaned(graph, self.coordinates)
 
     @cached_property
     def spread(self) -> Matrix:
@@ -165,6 +195,15 @@ class Views:
     @cached_property
     def _observed(self) -> csr_array:
         return walk_operator(self._inputs.graph)
+
+    @cached_property
+    def _trusted(self) -> csr_array:
+        return self._observed if self._grounds.judge is None else walk_operator(self.trusted_graph)
+
+    @cached_property
+    def _twice_observed(self) -> Matrix:
+        found: Matrix = self._observed @ (self._observed @ self.coordinates)
+        return found
 
     @cached_property
     def _learned(self) -> csr_array:
