@@ -18,7 +18,7 @@ def test_names_follow_from_what_there_is(planted: Any) -> None:
     assert Grounds(no_space(3), has_graph=True).names == ["labels on observed"]
     learned = learn_from(space.coordinates(planted.features), 6.0, True)
     names = Grounds(space, True, None, learned, learned, learned).names
-    assert set(names) == set(KINDS) - {"links"}
+    assert set(names) == set(KINDS) - {"links", "trees", "cleaned", "labels on cleaned"}
     assert set(GRAPH_OF) | set(SPREADING) < set(KINDS)
 
 
