@@ -11,6 +11,7 @@ label is needed.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _MOST_PAIRS = 100_000  # of either kind that the regression sees
 _AT_ONCE = 20_000
 _UNLIKE = (0.3, 0.5, 0.7)  # quantiles of random pairs below which few real edges are expected
 
-Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+Pairs = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 
 
 @dataclass(frozen=True, eq=False)

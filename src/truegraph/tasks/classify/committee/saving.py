@@ -81,7 +81,8 @@ def committee_from_arrays(
     judge = None
     if document["judge"] is not None:
         intercept, false_share = (float(value) for value in document["judge"])
-        judge = EdgeJudge(*(own[f"judge.{name}"] for name in _JUDGE), intercept, false_share)
+        shift, scale, coefficients = (own[f"judge.{name}"] for name in _JUDGE)
+        judge = EdgeJudge(shift, scale, coefficients, intercept, false_share)
     grounds = Grounds(
         space, bool(document["has_graph"]), own.get("structure"), **graphs, judge=judge
     )
