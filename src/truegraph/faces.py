@@ -10,10 +10,34 @@ from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from truegraph.report.explorer.page import Explorer
 
 
-class Explorable:
+class Shown:
+    """A result that draws itself, and shows a few lines in a notebook."""
+
+    def plot(self, **options: Any) -> Figure:
+        """Return a picture as a matplotlib figure, which notebooks show as it is.
+
+        Parameters
+        ----------
+        **options
+            Of a graph: `labels`, `class_names` and `title` of `truegraph.report.plots.adjacency`;
+            other results have only `title`.
+        """
+        from truegraph.report.faces import picture
+
+        return picture(self, **options)
+
+    def _repr_html_(self) -> str:
+        from truegraph.report.faces import few_lines
+
+        return few_lines(self)
+
+
+class Explorable(Shown):
     """A learned graph, which can be explored."""
 
     def explore(

@@ -306,7 +306,7 @@ def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:
     from truegraph.report.plots import adjacency, save_figure
 
     title = f"Learned graph ({job.metric} distance)"
-    save_figure(adjacency(graph.adjacency, title=title), picture)
+    save_figure(adjacency(graph.adjacency, title=title, by_cluster=True), picture)
 
 
 def _document(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from truegraph.data.graphs import adjacency as graphs
 from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
-from truegraph.faces import Explorable
+from truegraph.faces import Explorable, Shown
 
 if TYPE_CHECKING:
     from truegraph.data.columns.plan import ColumnPlan
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Shown):
     """How good a learned graph is, and how it was found.
 
     Attributes

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import inf
 
 from truegraph.errors import InputError
 from truegraph.report.page import Page, Part
@@ -55,4 +57,24 @@ def _summary(run: Run) -> str:
     models = counted(len({record.label for record in run.records}), "model")
     trials = counted(len(run.done), "trial")
     failed = f", {len(run.failed):,} failed" if run.failed else ""
-    return f"{trials} of {models} on {datasets}{failed}."
+    return f"{trials} of {models} on {datasets}{failed}.{_verdict(run)}"
+
+
+def _verdict(run: Run) -> str:
+    """Return in plain words which models are best by the main metric; "" with nothing to choose."""
+    settings = [cells for cells in run.main_cells().values() if len(cells) > 1]
+    if not settings:
+        return ""
+    metric = run.metrics[run.main_metric]
+    if metric.better not in ("higher", "lower"):
+        return ""
+    sign = 1.0 if metric.better == "higher" else -1.0
+    best = Counter(
+        max(cells, key=lambda cell: sign * cell.summary.mean if cell.summary else -inf).label
+        for cells in settings
+    ).most_common(3)
+    if len(best) == 1:
+        where = "" if len(settings) == 1 else f" in all {len(settings)} settings"
+        return f" By {metric.heading}, {best[0][0]} is best{where}."
+    shares = ", ".join(f"{label} in {count}" for label, count in best)
+    return f" By {metric.heading}, of {len(settings)} settings the best is {shares}."

@@ -32,6 +32,7 @@ from scipy.special import gammaincinv
 
 from truegraph.data.graphs import adjacency as graphs
 from truegraph.errors import InputError
+from truegraph.faces import Shown
 from truegraph.learning import inputs
 from truegraph.learning.posterior import truncated_normal
 from truegraph.learning.posterior.chains import Target
@@ -51,7 +52,7 @@ _COLUMNS_AT_ONCE = 20_000
 _LEAST_EXCESS = 1e-4  # below, rounding and the solver's tolerance show
 
 
-class GraphPosterior(ABC):
+class GraphPosterior(Shown, ABC):
     """The posterior of a learned graph; made by `LearnedGraph.posterior`.
 
     Matrices are symmetric (n_nodes, n_nodes), with an entry for every candidate pair, in the

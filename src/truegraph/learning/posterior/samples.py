@@ -23,6 +23,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from truegraph.errors import ConvergenceWarning, InputError
+from truegraph.faces import Shown
 from truegraph.learning import inputs
 from truegraph.learning.posterior.chains import Chain, Target
 from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
@@ -82,7 +83,7 @@ class GibbsRun:
         )
 
 
-class GraphSamples(Iterator[csr_array]):
+class GraphSamples(Shown, Iterator[csr_array]):
     """Graphs drawn from the posterior: symmetric matrices on the candidate pairs.
 
     An interrupt (Ctrl-C) while graphs are being drawn ends the iteration, with a warning; those
@@ -195,6 +196,12 @@ class GraphSamples(Iterator[csr_array]):
             seconds=self._seconds,
             interrupted=self._interrupted,
         )
+
+    def total_weights(self) -> Floats:
+        """Return the total weight after every sweep so far, (chains, sweeps)."""
+        traces = [np.asarray(chain.trace) for chain in self._chains]
+        sweeps = min(map(len, traces))
+        return np.stack([trace[:sweeps, -1] for trace in traces])
 
     def moments(self) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Return mean and standard deviation of weights (n_pairs,) and degrees (n_nodes,).

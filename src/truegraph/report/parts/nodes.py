@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from truegraph.experiments import TrialRecord
 from truegraph.experiments.tasks.classification import unpacked
 from truegraph.learning import LearnedGraph
 from truegraph.report.page import Notes, Panel, Part, Picture
-from truegraph.report.parts.posterior import posterior_parts
+from truegraph.report.parts.posterior import posterior_parts, telling_nodes
 from truegraph.report.plots import (
     adjacency,
     correction_boxplots,
@@ -192,27 +193,30 @@ def _kept_file(folder: Path, name: str) -> Path:
 
 
 def _certainty(run: Run) -> Iterator[Part]:
-    """Yield how certain the first learned graph is that was kept, and the edges of a node."""
-    for _, models in run.with_detail("learned_graph_file"):
-        for trials in models.values():
-            file = _kept_file(run.folder, trials[0].details["learned_graph_file"])
-            if file.is_file():
-                yield from posterior_parts(LearnedGraph.load(file).posterior(), [0])
-                return
+    """Yield how certain the learned graphs are that were kept, and the edges of some nodes."""
+    found = [
+        (f"{label} on {setting}", _kept_file(run.folder, trials[0].details["learned_graph_file"]))
+        for setting, models in run.with_detail("learned_graph_file")
+        for label, trials in models.items()
+    ]
+    kept = [(title, file) for title, file in found if file.is_file()]
+    for title, file in kept:
+        posterior = LearnedGraph.load(file).posterior()
+        for part in posterior_parts(posterior, telling_nodes(posterior)):
+            yield replace(part, heading=f"{part.heading} ({title})") if len(kept) > 1 else part
 
 
 def _reliability(run: Run) -> Iterator[Part]:
     panels = []
     for setting, models in run.with_detail("reliability"):
         curves = {label: _pooled(trials) for label, trials in models.items()}
-        errors = "; ".join(
-            f"{name} {curve.calibration_error:.1%}" for name, curve in curves.items()
-        )
+        errors = {label: _mean_error(trials) for label, trials in models.items()}
+        listed = "; ".join(f"{name} {error:.1%}" for name, error in errors.items())
         panels.append(
             Panel(
-                reliability_lines(curves, title=setting, order=run.labels),
-                f"{setting}: share of right predictions against confidence. Calibration error of "
-                f"the pooled trials: {errors}.",
+                reliability_lines(curves, title=setting, order=run.labels, errors=errors),
+                f"{setting}: share of right predictions against confidence. Expected calibration "
+                f"error, mean over the trials: {listed}.",
             )
         )
     if panels:
@@ -221,9 +225,13 @@ def _reliability(run: Run) -> Iterator[Part]:
             caption="The test predictions of all trials, sorted by the probability of the "
             "predicted class into 15 bins; bins with less than 0.5 % of the predictions are left "
             "out. Below the dashed line a model is too sure, above it too modest. The legend gives "
-            "the expected calibration error of the pooled predictions.",
+            "the expected calibration error as the tables do: the mean over the trials.",
             panels=panels,
         )
+
+
+def _mean_error(trials: Sequence[TrialRecord]) -> float:
+    return float(np.mean([_pooled([trial]).calibration_error for trial in trials]))
 
 
 def _pooled(trials: Sequence[TrialRecord]) -> ReliabilityCurve:

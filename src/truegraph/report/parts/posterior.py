@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -24,7 +24,7 @@ _HEADINGS = ["neighbour", "certainty", "probability", "weight", "mean", "90 % in
 
 def posterior_parts(
     posterior: GraphPosterior,
-    nodes: Sequence[int] = (),
+    nodes: Mapping[int, str] | Sequence[int] = (),
     *,
     count: int = 5,
 ) -> Iterator[Part]:
@@ -33,8 +33,8 @@ def posterior_parts(
     Parameters
     ----------
     posterior : GraphPosterior
-    nodes : sequence of int
-        Nodes whose most and least certain edges to list.
+    nodes : sequence of int, or dict of int to str
+        Nodes whose most and least certain edges to list, perhaps with the reason.
     count : int
         How many edges of each kind to list.
     """
@@ -54,13 +54,32 @@ def posterior_parts(
         ],
     )
     names = posterior.graph.names or range(posterior.graph.n_nodes)
-    for node in nodes:
+    reasons = nodes if isinstance(nodes, Mapping) else dict.fromkeys(nodes, "")
+    for node, reason in reasons.items():
         yield Table(
-            heading=f"Edges of node {names[node]}",
+            heading=f"Edges of node {names[node]}" + (f", {reason}" if reason else ""),
             caption="The candidate pairs most likely to have an edge, and those with a "
-            f"probability nearest to one half ({given(posterior)}).",
+            f"probability nearest to one half ({given(posterior)}). Every other node: open the "
+            "graph with truegraph explore, or LearnedGraph.explore().",
             rows=edge_certainty(posterior, node, count=count),
         )
+
+
+def telling_nodes(posterior: GraphPosterior) -> dict[int, str]:
+    """Return a few nodes worth a look, each with the reason.
+
+    Parameters
+    ----------
+    posterior : GraphPosterior
+    """
+    doubt = posterior.inclusion()
+    doubt.data = np.minimum(doubt.data, 1.0 - doubt.data)
+    open_ = np.asarray(doubt.sum(axis=1)).ravel()
+    edges = np.diff(posterior.graph.adjacency.indptr)
+    found = {int(open_.argmax()): "whose edges are the least certain"}
+    found.setdefault(int(edges.argmax()), f"which has the most edges ({edges.max():,})")
+    found.setdefault(int(open_.argmin()), "whose edges are the most certain")
+    return found
 
 
 def edge_certainty(

@@ -12,6 +12,7 @@ from truegraph.report.plots.style import (
     LIGHT,
     house_style,
     legend_below,
+    new_figure,
     series_colour,
     series_marker,
 )
@@ -40,10 +41,8 @@ def reliability(curves: Mapping[str, ReliabilityCurve]) -> Figure:
         many of the predictions have that confidence. The heading gives the expected calibration
         error of the curve.
     """
-    from matplotlib.figure import Figure
-
     count = len(curves)
-    figure = Figure(figsize=(0.4 + _WIDTH * count, _HEIGHT), layout="constrained")
+    figure = new_figure(figsize=(0.4 + _WIDTH * count, _HEIGHT), layout="constrained")
     axes = figure.subplots(2, count, sharex=True, sharey="row", squeeze=False, height_ratios=[4, 1])
     for column, (name, curve) in enumerate(curves.items()):
         _draw_accuracy(axes[0, column], curve)
@@ -69,6 +68,7 @@ def reliability_lines(
     *,
     title: str | None = None,
     order: Sequence[str] | None = None,
+    errors: Mapping[str, float] | None = None,
     least_share: float = 0.005,
 ) -> Figure:
     """Draw the reliability of several models as lines in one diagram.
@@ -81,6 +81,9 @@ def reliability_lines(
     order : sequence of str, optional
         All models of a set of figures, so that each has one colour in all of them; by default
         those of `curves`.
+    errors : dict of str to float, optional
+        Expected calibration errors for the legend, where a curve pools several trials and tables
+        give the mean of their errors; by default those of the curves.
     least_share : float, default=0.005
         Bins with a smaller share of the predictions are left out: they say nothing yet.
 
@@ -90,9 +93,7 @@ def reliability_lines(
         Share of right predictions against mean confidence; the legend gives the expected
         calibration errors.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.0, 4.3), layout="constrained")
+    figure = new_figure(figsize=(5.0, 4.3), layout="constrained")
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linestyle="--", linewidth=1)
     models = list(curves if order is None else order)
@@ -102,7 +103,7 @@ def reliability_lines(
         axes.plot(
             curve.confidence[shown],
             curve.accuracy[shown],
-            label=f"{name} {curve.calibration_error:.1%}",
+            label=f"{name} {(errors or {}).get(name, curve.calibration_error):.1%}",
             color=series_colour(number),
             marker=series_marker(number),
             markersize=4,

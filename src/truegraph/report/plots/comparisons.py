@@ -13,6 +13,7 @@ from truegraph.report.plots.style import (
     LIGHT,
     house_style,
     legend_below,
+    new_figure,
     series_colour,
     series_marker,
 )
@@ -60,10 +61,8 @@ def accuracy_by_labels(
     -------
     figure : matplotlib.figure.Figure
     """
-    from matplotlib.figure import Figure
-
     points = np.asarray(labels, dtype=np.float64)
-    figure = Figure(figsize=(5.0, 3.9), layout="constrained")
+    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
     axes = figure.subplots()
     models = list(means if order is None else order)
     for model, values in means.items():
@@ -158,9 +157,7 @@ def paired_differences(
     figure : matplotlib.figure.Figure
         A dot per trial; the bar is the mean, its whiskers the 95 % interval of the mean.
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.0, 1.15 + 0.42 * len(differences)), layout="constrained")
+    figure = new_figure(figsize=(5.0, 1.15 + 0.42 * len(differences)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=LIGHT["faint"], linewidth=1)
     for row, values in enumerate(differences.values()):

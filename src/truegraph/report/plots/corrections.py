@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import LIGHT, house_style, legend_below
+from truegraph.report.plots.style import LIGHT, house_style, legend_below, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,12 +85,10 @@ def correction_boxplots(
         within one and a half times that distance, further trials as dots. Shares are of the test
         nodes in the same degree group.
     """
-    from matplotlib.figure import Figure
-
     counts = correction_counts(first, second, high_degree)
     with np.errstate(invalid="ignore"):
         shares = 100 * counts / counts.sum(axis=2, keepdims=True)
-    figure = Figure(figsize=(5.4, 3.5), layout="constrained")
+    figure = new_figure(figsize=(5.4, 3.5), layout="constrained")
     differ, agree = figure.subplots(1, 2)
     one, two = names
     _draw_boxes(differ, shares, {CORRECTED: f"only {two}\nright", SPOILED: f"only {one}\nright"})

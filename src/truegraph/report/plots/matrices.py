@@ -17,7 +17,8 @@ from scipy import sparse
 from truegraph.data.graphs.adjacency import as_adjacency
 from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.errors import InputError
-from truegraph.report.plots.style import LIGHT, house_style
+from truegraph.report.explorer.clusters import clusters
+from truegraph.report.plots.style import LIGHT, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,12 +40,15 @@ class _Blocks:
     ends : ndarray of int, shape (n_blocks,)
         Position after the last node of each class.
     names : list of str
-        What each class is called.
+        What each class is called; clusters have no names.
+    by : str
+        What the blocks are.
     """
 
     order: NDArray[np.intp]
     ends: NDArray[np.intp]
     names: list[str]
+    by: str = "class"
 
 
 @house_style()
@@ -54,6 +58,7 @@ def adjacency(
     *,
     class_names: Sequence[str] | None = None,
     title: str | None = None,
+    by_cluster: bool = False,
 ) -> Figure:
     """Draw an adjacency matrix, the nodes ordered by class and the class boundaries in red.
 
@@ -67,12 +72,16 @@ def adjacency(
         Names of the classes; by default their numbers.
     title : str, optional
         By default the number of edges, and with labels the share of them within a class.
+    by_cluster : bool, default=False
+        Without labels, order the nodes by groups that hold together, the largest first.
 
     Returns
     -------
     figure : matplotlib.figure.Figure
     """
-    return _panels([(title, as_adjacency(matrix))], labels, class_names)
+    graph = as_adjacency(matrix)
+    blocks = _clusters(graph) if by_cluster and labels is None else None
+    return _panels([(title, graph)], labels, class_names, blocks)
 
 
 @house_style()
@@ -110,12 +119,11 @@ def _panels(
     graphs: Sequence[tuple[str | None, sparse.csr_array]],
     labels: ArrayLike | None,
     class_names: Sequence[str] | None,
+    ordered: _Blocks | None = None,
 ) -> Figure:
-    from matplotlib.figure import Figure
-
-    blocks = _blocks(graphs[0][1].shape[0], labels, class_names)
+    blocks = ordered or _blocks(graphs[0][1].shape[0], labels, class_names)
     margin = 0.4 + 0.08 * max(map(len, blocks.names), default=0)  # inches for the names
-    figure = Figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
+    figure = new_figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
     axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
     for panel, (title, graph) in zip(axes, graphs, strict=True):
         _draw(panel, graph, blocks)
@@ -144,6 +152,12 @@ def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] |
         for number in present
     ]
     return _Blocks(np.argsort(group, kind="stable"), np.cumsum(counts), names)
+
+
+def _clusters(graph: sparse.csr_array) -> _Blocks:
+    group = clusters(graph)
+    ends = np.cumsum(np.bincount(group))
+    return _Blocks(np.argsort(group, kind="stable"), ends, [], by="cluster")
 
 
 def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
@@ -211,6 +225,6 @@ def _name_blocks(axes: Axes, blocks: _Blocks) -> None:
 
 def _caption(blocks: _Blocks) -> str:
     nodes = f"{blocks.order.size:,} nodes"
-    if not blocks.names:
+    if not blocks.names and blocks.by == "class":
         return f"{nodes} in the order given; the darker, the more edges"
-    return f"{nodes} ordered by class, boundaries in red; the darker, the more edges"
+    return f"{nodes} ordered by {blocks.by}, boundaries in red; the darker, the more edges"

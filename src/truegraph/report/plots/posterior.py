@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truegraph.learning.posterior.graph_posterior import GraphPosterior
-from truegraph.report.plots.style import LIGHT, house_style
+from truegraph.report.plots.style import LIGHT, house_style, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,12 +31,10 @@ def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) 
         Bars of the pairs that are edges of the learned graph, and beside them of the other
         candidate pairs, on a logarithmic scale. Below, what the probabilities depend on.
     """
-    from matplotlib.figure import Figure
-
     table = posterior.to_pandas()
     is_edge = table["weight"].to_numpy() > 0.0
     probability = table["inclusion"].to_numpy()
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
+    figure = new_figure(figsize=(5.2, 3.6), layout="constrained")
     axes = figure.subplots()
     axes.hist(
         [probability[is_edge], probability[~is_edge]],

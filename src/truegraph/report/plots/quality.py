@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from truegraph.report.plots.style import house_style, legend_below, series_colour, series_marker
+from truegraph.report.plots.style import (
+    house_style,
+    legend_below,
+    new_figure,
+    series_colour,
+    series_marker,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,9 +35,7 @@ def quality_by_edges(
     -------
     figure : matplotlib.figure.Figure
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.0, 3.9), layout="constrained")
+    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
     axes = figure.subplots()
     for number, (kind, points) in enumerate(kinds.items()):
         edges, values = zip(*sorted(points), strict=True)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from truegraph.data.storage import atomic_write
 
@@ -37,6 +39,26 @@ COLOURS = {
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
 SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink", "brown", "olive")
 MARKERS = "osD^vPX*<h"
+
+
+def new_figure(**options: Any) -> Figure:
+    """Return a figure that notebooks show without any magic; options as of matplotlib's."""
+    return _figure_class()(**options)
+
+
+@cache
+def _figure_class() -> type[Figure]:
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        """A figure outside pyplot, which would show only with a notebook backend."""
+
+        def _repr_png_(self) -> bytes:
+            target = io.BytesIO()
+            self.savefig(target, format="png", dpi=_DOTS_PER_INCH)
+            return target.getvalue()
+
+    return ShownFigure
 
 
 def series_colour(number: int) -> str:

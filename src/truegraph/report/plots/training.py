@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import house_style, legend_below, series_colour
+from truegraph.report.plots.style import house_style, legend_below, new_figure, series_colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,9 +41,7 @@ def training_curves(
     -------
     figure : matplotlib.figure.Figure
     """
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(5.0, 3.9), layout="constrained")
+    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
     axes = figure.subplots()
     models = list(curves if order is None else order)
     for model, (epochs, values) in curves.items():

@@ -1,0 +1,60 @@
+"""Results show themselves: a few lines in a notebook, and a picture."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from truegraph import InputError, LearnedGraph, learn_bipartite_graph, learn_graph
+
+
+@pytest.fixture(scope="module")
+def graph() -> LearnedGraph:
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    names = ["<script>alert(1)</script>", *range(1, 40)]
+    return learn_graph(points, degree=4).named(names)
+
+
+def test_few_lines_say_what_it_is_and_how_good(graph: LearnedGraph) -> None:
+    text = graph._repr_html_()
+    assert f"{graph.n_edges}, {graph.certificate.degree:.4g} per node" in text
+    assert "proved within" in text
+    assert "<script>" not in text
+    assert "&lt;script&gt;" in text
+    assert f"{graph.certificate.relative_gap:.1e}" in graph.certificate._repr_html_()
+    posterior = graph.posterior()
+    expected = posterior.inclusion().sum() / 2
+    assert f"{expected:,.0f} of weight above" in posterior._repr_html_()
+
+
+def test_users_and_items_are_counted() -> None:
+    points = np.random.default_rng(0).normal(size=(12, 2))
+    made = learn_bipartite_graph(points[:8], points[8:], degree=2)
+    assert "12 (8 users, 4 items)" in made._repr_html_()
+
+
+def test_samples_before_and_after_the_draws(graph: LearnedGraph) -> None:
+    drawn = graph.posterior().sample(4, random_state=0)
+    assert "go through the samples first" in drawn._repr_html_()
+    with pytest.raises(InputError, match="go through the samples first"):
+        drawn.plot()
+    list(drawn)
+    assert "R-hat" in drawn._repr_html_()
+    axes = drawn.plot().axes[0]
+    assert len(axes.lines) == 4
+    assert np.allclose(axes.lines[0].get_ydata(), drawn.total_weights()[0])
+
+
+def test_pictures_show_themselves(graph: LearnedGraph) -> None:
+    for shown in (graph, graph.certificate, graph.posterior()):
+        figure = shown.plot(title="a title")
+        assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
+        assert any("a title" in axes.get_title() for axes in figure.axes)
+    with pytest.raises(InputError, match="labels=1 is no option"):
+        graph.certificate.plot(labels=1)
+
+
+def test_a_graph_without_classes_is_drawn_by_cluster(graph: LearnedGraph) -> None:
+    assert "ordered by cluster" in graph.plot().get_supxlabel()
+    labelled = graph.plot(labels=np.arange(40) % 2)
+    assert "ordered by class" in labelled.get_supxlabel()
