@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -25,6 +25,7 @@ from truegraph.learning.search.approximate import (
 from truegraph.learning.search.heaps import offer, sort_list
 from truegraph.learning.search.points import Points
 from truegraph.progress import Progress
+from truegraph.runtime.interrupts import in_parts
 
 _QUERY_BLOCK = 32
 _TILE = 256
@@ -192,7 +193,7 @@ def all_neighbours(
     if engine == "exact":
         return _in_blocks(exact, queries, own, k, progress), 1.0
     sample = np.sort(random_state.choice(rows, size=min(rows, _RECALL_SAMPLE), replace=False))
-    truth = exact.query(queries[sample], own[sample], k)
+    truth = _in_blocks(exact, queries[sample], own[sample], k, Progress())
     del exact
     if search is None:
         search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
@@ -211,9 +212,16 @@ def _in_blocks(
     """Query in blocks so that progress shows and Ctrl-C is heard."""
     rows = int(queries.shape[0])
     out = np.empty((rows, k), dtype=np.int32)
-    block = max(1024, rows // 64)
-    for first in range(0, rows, block):
-        part = slice(first, min(rows, first + block))
+
+    def run(first: int, last: int) -> None:
+        part = slice(first, last)
         out[part] = search.query(queries[part], own[part], k)
-        progress.update(part.stop, rows)
+        progress.update(last, rows)
+
+    if isinstance(search, ExactSearch):
+        in_parts(rows, run, least=_QUERY_BLOCK * get_num_threads())
+        return out
+    block = max(1024, rows // 64)  # the more queries an approximate search has, the quicker each is
+    for first in range(0, rows, block):
+        run(first, min(rows, first + block))
     return out

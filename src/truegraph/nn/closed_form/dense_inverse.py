@@ -16,6 +16,7 @@ from scipy.sparse import csc_array, csr_array, diags_array
 from threadpoolctl import threadpool_limits
 
 from truegraph.errors import InputError
+from truegraph.runtime.interrupts import interruptible
 
 MOST_ITEMS = 15_000  # a dense matrix of this size has 0.9 GB in single precision
 _DOUBLE_UP_TO = 4_000  # items; below, time and memory of double precision do not matter
@@ -91,8 +92,8 @@ def dense_weights(gram: NDArray[Any], ridge: NDArray[np.float64]) -> NDArray[np.
     gram[np.diag_indices_from(gram)] += ridge.astype(gram.dtype)
     with threadpool_limits(1):  # sums of several threads would come in another order
         # The transpose of a symmetric matrix is the matrix itself, in the order LAPACK works on.
-        lower, problem = factor(gram.T, lower=1, overwrite_a=1)
-        inverse, failed = invert(lower, lower=1, overwrite_c=1)
+        lower, problem = interruptible(factor, gram.T, lower=1, overwrite_a=1)
+        inverse, failed = interruptible(invert, lower, lower=1, overwrite_c=1)
     if problem or failed:
         raise InputError(f"penalty={ridge.min():g} is too small for these interactions. Raise it.")
     found = inverse.T  # rows in memory again; LAPACK's lower triangle is the upper one here

@@ -24,8 +24,10 @@ from threadpoolctl import threadpool_limits
 from truegraph.errors import InputError
 from truegraph.nn.closed_form.base import Floats, HistoryModel, check_at_least
 from truegraph.nn.recommenders.training import one_torch_thread
+from truegraph.runtime.interrupts import in_parts
 
-_CHUNKS = 256  # of rows; each has working memory of its own
+_CHUNKS = 256  # of rows, at least; each has working memory of its own
+_ROWS_AT_ONCE = 512  # so many are solved for in a moment
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,13 @@ def solve_rows(matrix: csr_array, fixed: Floats, settings: IALSSettings) -> Floa
     starts, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     weights = np.array([settings.penalty, settings.confidence], dtype=np.float32)
     gram = _gram(fixed).astype(np.float32)
-    _solve(starts, columns, fixed, gram, weights, found)
+    given = (starts, columns, fixed, gram, weights, found)
+    chunks = max(_CHUNKS, matrix.shape[0] // _ROWS_AT_ONCE)
+    in_parts(
+        chunks,
+        lambda first, last: _solve(first, last, chunks, *given),
+        least=numba.get_num_threads(),
+    )
     return found
 
 
@@ -140,6 +148,9 @@ def _gram(vectors: Floats) -> NDArray[np.float64]:
 
 @numba.njit(parallel=True, cache=True, nogil=True)
 def _solve(
+    first_chunk: int,
+    last_chunk: int,
+    chunks: int,
     starts: np.ndarray,
     columns: np.ndarray,
     fixed: np.ndarray,
@@ -149,9 +160,9 @@ def _solve(
 ) -> None:
     rows, width = found.shape
     penalty, confidence = weights[0], weights[1]
-    for chunk in numba.prange(_CHUNKS):
+    for chunk in numba.prange(first_chunk, last_chunk):
         system, right = np.empty((width, width), np.float32), np.empty(width, np.float32)
-        for row in range(chunk * rows // _CHUNKS, (chunk + 1) * rows // _CHUNKS):
+        for row in range(chunk * rows // chunks, (chunk + 1) * rows // chunks):
             if starts[row] == starts[row + 1]:
                 continue  # nothing is known: the zero vector
             system[:] = gram

@@ -13,7 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array
 
-_CHUNKS = 256  # of items; each has working memory of its own
+from truegraph.runtime.interrupts import in_parts
+
+_CHUNKS = 256  # of items, at least; each has working memory of its own
+_ITEMS_AT_ONCE = 64  # so many are solved for in a moment
 
 
 def local_weights(
@@ -42,7 +45,7 @@ def local_weights(
     """
     n_items = int(columns.shape[1])
     solved = np.zeros((n_items, len(penalties), candidates.shape[1]), dtype=np.float32)
-    _solve_all(
+    given = (
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int32),
         columns.data.astype(np.float32),
@@ -51,6 +54,12 @@ def local_weights(
         penalties.astype(np.float64),
         diagonal_share,
         solved,
+    )
+    chunks = max(_CHUNKS, n_items // _ITEMS_AT_ONCE)
+    in_parts(
+        chunks,
+        lambda first, last: _solve_chunks(first, last, chunks, *given),
+        least=numba.get_num_threads(),
     )
     row, place = np.nonzero(candidates >= 0)
     ends = (candidates[row, place], row)
@@ -88,7 +97,10 @@ def _mark(starts: np.ndarray, values: np.ndarray, most: np.ndarray, kept: np.nda
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _solve_all(
+def _solve_chunks(
+    first_chunk: int,
+    last_chunk: int,
+    chunks: int,
     starts: np.ndarray,
     users: np.ndarray,
     values: np.ndarray,
@@ -99,12 +111,12 @@ def _solve_all(
     solved: np.ndarray,
 ) -> None:
     n_items, most = candidates.shape
-    for chunk in numba.prange(_CHUNKS):
+    for chunk in numba.prange(first_chunk, last_chunk):
         place_of = np.full(user_weights.size, -1, np.int32)
         gram = np.empty((most + 1, most + 1))
         factor = np.empty((most + 1, most + 1))
         own = np.empty(most + 1, np.int64)
-        first, last = chunk * n_items // _CHUNKS, (chunk + 1) * n_items // _CHUNKS
+        first, last = chunk * n_items // chunks, (chunk + 1) * n_items // chunks
         for item in range(first, last):
             count = 0
             for place in range(most):

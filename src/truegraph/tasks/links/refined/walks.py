@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs
+from truegraph.runtime.interrupts import in_parts
 
 WALKS = (
     "smaller degree",
@@ -28,7 +29,8 @@ WALKS = (
     "walks of 4 steps",
 )
 _LEAST = 1e-5  # added to shares of walks before logarithms
-_CHUNKS = 4  # parts per thread; each holds two numbers per node
+_CHUNKS = 4  # parts per thread, at least; each holds two numbers per node
+_SOURCES_AT_ONCE = 2048  # so many are walked from in a moment
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,9 +119,8 @@ def raw_walks(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
     """
     order, sources, begins, partners = _grouped(walks.cost, pairs)
     found = np.zeros((len(pairs), 6))
-    chunks = min(_CHUNKS * get_num_threads(), len(sources))
-    if chunks:
-        _collect(
+    if len(sources):
+        given = (
             walks.graph.indptr,
             walks.graph.indices,
             walks.weights,
@@ -127,8 +128,14 @@ def raw_walks(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
             sources,
             begins,
             partners,
-            chunks,
             found,
+        )
+        wanted = max(_CHUNKS * get_num_threads(), len(sources) // _SOURCES_AT_ONCE)
+        chunks = min(wanted, len(sources))
+        in_parts(
+            chunks,
+            lambda first, last: _collect(first, last, chunks, *given),
+            least=get_num_threads(),
         )
     out = np.empty_like(found)
     out[order] = found
@@ -206,6 +213,9 @@ def _pair(
 
 @njit(parallel=True, cache=True, nogil=True)
 def _collect(
+    first_chunk: int,
+    last_chunk: int,
+    chunks: int,
     indptr: Any,
     indices: Any,
     weights: Any,
@@ -213,12 +223,11 @@ def _collect(
     sources: Any,
     begins: Any,
     partners: Any,
-    chunks: int,
     out: Any,
 ) -> None:
-    """Fill the raw scores (n, 6) of pairs that are grouped by source."""
+    """Fill the raw scores (n, 6) of pairs that are grouped by source, for some of the chunks."""
     nodes = indptr.size - 1
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         own, arrived = np.zeros(nodes), np.zeros(nodes)
         for s in range(chunk * sources.size // chunks, (chunk + 1) * sources.size // chunks):
             node = sources[s]

@@ -12,18 +12,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import get_num_threads, njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csgraph, csr_array
 
 from truegraph.data.graphs.link_splits import Pairs
 from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.runtime.interrupts import in_parts
 
 HUB = 1000  # links of a node that walks do not go on from
 _MOST_PAIRS = 10_000_000  # kept in all, unless that leaves a node fewer than
 _FEWEST = 20
 _MOST = 1000
-_CHUNKS = 64  # parts that threads take; each holds one number per node
+_CHUNKS = 64  # parts that threads take, at least; each holds one number per node
+_NODES_AT_ONCE = 1024  # so many are walked from in a moment
 _ENOUGH_CYCLES = 20  # a graph with so many cycles, all even, is bipartite on purpose
 
 
@@ -112,7 +114,13 @@ def best_partners(graph: csr_array, steps: int, per_node: int) -> NDArray[np.int
     nodes = graph.shape[0]
     worst = np.full((nodes, per_node), np.inf, dtype=np.float32)
     ids = np.full((nodes, per_node), nodes, dtype=np.int32)
-    _best_walked(graph.indptr, graph.indices, steps, HUB, worst, ids)
+    given = (graph.indptr, graph.indices, steps, HUB, worst, ids)
+    chunks = min(max(_CHUNKS, nodes // _NODES_AT_ONCE), nodes)
+    in_parts(
+        chunks,
+        lambda first, last: _best_walked(first, last, chunks, *given),
+        least=get_num_threads(),
+    )
     return ids
 
 
@@ -160,11 +168,20 @@ def _keep_best(
 
 
 @njit(parallel=True, cache=True, nogil=True)
-def _best_walked(indptr: Any, indices: Any, steps: int, hub: int, worst: Any, ids: Any) -> None:
-    """Fill (worst, ids) of shape (N, per_node) with the best partners of every node."""
+def _best_walked(
+    first_chunk: int,
+    last_chunk: int,
+    chunks: int,
+    indptr: Any,
+    indices: Any,
+    steps: int,
+    hub: int,
+    worst: Any,
+    ids: Any,
+) -> None:
+    """Fill (worst, ids) of shape (N, per_node) with the best partners of the chunks' nodes."""
     nodes = indptr.size - 1
-    chunks = min(_CHUNKS, nodes)
-    for chunk in prange(chunks):
+    for chunk in prange(first_chunk, last_chunk):
         shares, arrived = np.zeros(nodes), np.zeros(nodes)
         at, ends = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
         for node in range(chunk * nodes // chunks, (chunk + 1) * nodes // chunks):

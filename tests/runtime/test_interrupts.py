@@ -1,0 +1,76 @@
+"""Long computations end at an interrupt, and give all of their result without one."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph.nn.closed_form.ials import IALSSettings, solve_rows
+from truegraph.runtime.interrupts import in_parts, interruptible
+
+
+@pytest.fixture
+def interrupt() -> Iterator[threading.Timer]:
+    """Send an interrupt to this process soon after the timer is started."""
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    yield timer
+    timer.cancel()
+
+
+@pytest.mark.parametrize(("count", "least"), [(0, 4), (3, 4), (1000, 1), (10**6, 7)])
+def test_parts_cover_everything_once(count: int, least: int) -> None:
+    parts: list[tuple[int, int]] = []
+    in_parts(count, lambda first, last: parts.append((first, last)), least=least)
+    ends = [0, *(last for _, last in parts)]
+    assert parts == list(itertools.pairwise(ends))
+    assert ends[-1] == count
+    assert all(last - first >= least for first, last in parts[:-1])
+
+
+def test_slow_parts_stay_small() -> None:
+    sizes: list[int] = []
+
+    def run(first: int, last: int) -> None:
+        sizes.append(last - first)
+        time.sleep(0.05 * (last - first))
+
+    in_parts(16, run)
+    assert max(sizes) <= 8
+
+
+def test_a_call_gives_its_result_or_its_error() -> None:
+    assert interruptible(divmod, 7, 2) == (3, 1)
+    with pytest.raises(ZeroDivisionError):
+        interruptible(divmod, 7, 0)
+
+
+def test_a_call_that_cannot_be_divided_is_left(interrupt: threading.Timer) -> None:
+    began = time.perf_counter()
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        interruptible(time.sleep, 60.0)
+    assert time.perf_counter() - began < 30.0
+
+
+def test_least_squares_hear_an_interrupt(interrupt: threading.Timer) -> None:
+    width, rows = 256, 10**6  # about an hour
+    settings = IALSSettings(width=width, penalty=1.0, confidence=1.0)
+    fixed = np.random.default_rng(0).normal(size=(4, width)).astype(np.float32)
+    matrix = csr_array(np.ones((8, 4), dtype=np.float32))
+    few = solve_rows(matrix, fixed, settings)  # compiled, and short
+    assert np.isfinite(few).all()
+    indptr = np.arange(rows + 1, dtype=np.int64)
+    many = csr_array((np.ones(rows, np.float32), np.zeros(rows, np.int64), indptr), (rows, 4))
+    began = time.process_time()
+    interrupt.start()
+    with pytest.raises(KeyboardInterrupt):
+        solve_rows(many, fixed, settings)
+    assert time.process_time() - began < 60.0
