@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 from sklearn.utils import check_random_state
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.extras import import_extra
 from truegraph.learning import LearnedGraph
@@ -54,7 +55,10 @@ def embed(
     ndarray of float32, shape (n_nodes, n_components)
     """
     points: Any = X if issparse(X) else np.asarray(X)
-    if points.ndim != 2 or points.shape[0] != graph.n_nodes:
+    gate.table("X", points)
+    if not isinstance(init, str):
+        init = gate.table("init", init, shape=(graph.n_nodes, n_components))
+    if points.shape[0] != graph.n_nodes:
         raise InputError(
             f"X has shape {points.shape}, but the graph has {graph.n_nodes} nodes; give the points "
             "that the graph was learned from"

@@ -1,0 +1,150 @@
+"""Every public callable that takes arrays, and every fault that an array can have.
+
+Run as a program, it calls them all with faulty input and prints one line before and one after each
+call, so that whoever started it learns which call ended the process.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import of_adapters
+import of_classifiers
+import of_data
+import of_evaluation
+import of_learning
+import of_links
+import of_recommenders
+from faulty_values import Faulty
+
+PARTS = (
+    of_learning,
+    of_data,
+    of_classifiers,
+    of_links,
+    of_recommenders,
+    of_evaluation,
+    of_adapters,
+)
+ROOMS = ("", ".data", ".learning", ".evaluation", ".pyg", ".anndata", ".umap", ".testing")
+ARRAY = re.compile(
+    r"NDArray|ArrayLike|csr_array|Features|IndexArray|Floats|Pairs|\bAny\b|\bData\b|AnnData|\bobject\b"
+)
+# Parameters whose type says Any, or something like it, and which are no arrays.
+NO_ARRAYS = {
+    "random_state", "options", "prior", "node_names", "names", "fit_params", "degree",
+    "settings", "data_home", "table", "progress",
+}  # fmt: skip
+# Classes that only hold results, and are taken by no function.
+RESULTS = {"InteractionSplit", "KnownProblem", "NodeFeatures", "NodeSplit", "PlantedInteractions",
+           "ReliabilityCurve"}  # fmt: skip
+
+UNTRIED = {
+    # Tables of mixed columns, in which text, dates and gaps are data.
+    "ColumnPlan.fit:X",
+    "ColumnPlan.fit:y",
+    "ColumnPlan.fit_transform:X",
+    "ColumnPlan.from_document:arrays",
+    "ColumnPlan.from_document:document",
+    "ColumnPlan.get_feature_names_out:input_features",
+    "ColumnPlan.ids:X",
+    "ColumnPlan.names:X",
+    "ColumnPlan.to_document:arrays",
+    "ColumnPlan.transform:X",
+    "ColumnPlan.unknown_categories:X",
+    # Classes of any kind: text, numbers, gaps.
+    "LearnedGraph.explore:labels",
+    # y is ignored, as scikit-learn's pipelines want it.
+    "GraphLearner.fit:y",
+    "GraphLearner.fit_transform:y",
+    # Abstract, or tried through every class that has it.
+    "Distance.pair_values:rows",
+    "Distance.pair_values:columns",
+    "Distance.values_from:others",
+    "Distance.permuted:order",
+}
+
+
+def public() -> Iterator[tuple[str, Any]]:
+    """Yield the names and objects of everything callable that users may use."""
+    for room in ROOMS:
+        module = importlib.import_module(f"truegraph{room}")
+        names = getattr(module, "__all__", None) or [
+            name
+            for name, value in vars(module).items()
+            if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+        ]
+        for name in names:
+            thing = getattr(module, name)
+            if not callable(thing) or (isinstance(thing, type) and issubclass(thing, Exception)):
+                continue
+            yield name, thing
+            if isinstance(thing, type):
+                for method in dir(thing):
+                    found = getattr(thing, method)
+                    if not method.startswith("_") and callable(found):
+                        yield f"{name}.{method}", found
+
+
+def array_parameters() -> set[str]:
+    """Return "callable:parameter" for every parameter that may be an array."""
+    found = set()
+    for name, thing in public():
+        if name in RESULTS or not getattr(thing, "__module__", "").startswith("truegraph"):
+            continue
+        for parameter in inspect.signature(thing).parameters.values():
+            kinds = (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)
+            if parameter.name in NO_ARRAYS or parameter.kind in kinds:
+                continue
+            if ARRAY.search(str(parameter.annotation)) and parameter.name != "self":
+                found.add(f"{name}:{parameter.name}")
+    return found
+
+
+def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
+    """Return how to call each entry point with one value, and the faulty values."""
+    found: dict[str, tuple[Callable[[Any], Any], Faulty]] = {}
+    for part in PARTS:
+        found |= part.entries()
+    return found
+
+
+def cases() -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield a name and a call, the sound one of every entry point first."""
+    for entry, (call, faulty) in entries().items():
+        for form, (sound, faults) in enumerate(faulty):
+            yield f"{entry} / {form} / sound", lambda call=call, sound=sound: call(sound)
+            for fault, broken in faults.items():
+                yield (
+                    f"{entry} / {form} / {fault}",
+                    lambda call=call, sound=sound, broken=broken: call(broken(sound)),
+                )
+
+
+def outcome(call: Callable[[], Any]) -> str:
+    """Return what became of a call, in one line."""
+    try:
+        call()
+    except Exception as error:
+        line = str(error).replace("\n", " ")
+        return f"{type(error).__mro__[0].__name__}: {line}"
+    return "result"
+
+
+def main(start: int) -> None:
+    """Run the cases from a number on."""
+    warnings.simplefilter("ignore")
+    for number, (name, call) in enumerate(cases()):
+        if number >= start:
+            print(f"{number}\t{name}\tbegins", flush=True)
+            print(f"{number}\t{name}\t{outcome(call)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
