@@ -3,15 +3,18 @@
     python scripts/fuzz.py --minutes 60
 
 Every target takes bytes, or a list of numbers, that hypothesis makes up and makes worse; it may
-raise a TruegraphError and nothing else. What is found is printed as the smallest example, and the
-program ends with 1.
+raise a TruegraphError and nothing else, within a minute and 6 GiB of address space. What is found
+is printed as the smallest example, and the program ends with 1; a crash or a case without end
+leaves the stack of all threads, and its file in the folder printed first.
 """
 
 from __future__ import annotations
 
 import argparse
+import faulthandler
 import io
 import json
+import resource
 import sys
 import tempfile
 import time
@@ -30,6 +33,8 @@ from scipy import sparse
 from truegraph import LearnedGraph, Recommender, TruegraphError, data, gate, learn_graph
 from truegraph.experiments import Experiment
 
+SECONDS = 60.0
+ADDRESS_SPACE = 6 * 2**30
 FOLDER = Path(tempfile.mkdtemp(prefix="fuzz-"))
 POINTS = np.random.default_rng(0).normal(size=(12, 2))
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
@@ -173,8 +178,11 @@ def targets() -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]
     }
 
 
-def tried(target: Callable[[Any], None], strategy: Any, number: int, examples: int) -> str | None:
-    """Run examples; return the traceback of what a target must not raise."""
+def tried(
+    target: Callable[[Any], None], strategy: Any, number: int, examples: int
+) -> tuple[int, str | None]:
+    """Run examples; return how many, and the traceback of what a target must not raise."""
+    cases = 0
 
     @seed(number)
     @settings(
@@ -185,6 +193,9 @@ def tried(target: Callable[[Any], None], strategy: Any, number: int, examples: i
     )
     @given(strategy)
     def run(value: Any) -> None:
+        nonlocal cases
+        cases += 1
+        faulthandler.dump_traceback_later(SECONDS, exit=True)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -197,8 +208,10 @@ def tried(target: Callable[[Any], None], strategy: Any, number: int, examples: i
     except BaseException as error:
         if isinstance(error, KeyboardInterrupt):
             raise
-        return traceback.format_exc(limit=-6)
-    return None
+        return cases, traceback.format_exc(limit=-6)
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return cases, None
 
 
 def main() -> int:
@@ -210,18 +223,24 @@ def main() -> int:
     options = parser.parse_args()
     end = time.monotonic() + 60.0 * options.minutes
     found: dict[str, str] = {}
-    all_targets, rounds = targets(), 0
+    all_targets, rounds, cases = targets(), 0, 0
+    faulthandler.enable()
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    print(f"files in {FOLDER}", flush=True)
     while time.monotonic() < end:
         for name, (target, strategy) in all_targets.items():
             if time.monotonic() >= end:
                 break
             if name not in found:
-                problem = tried(target, strategy, options.seed + rounds, options.examples)
+                tries, problem = tried(target, strategy, options.seed + rounds, options.examples)
+                cases += tries
                 if problem is not None:
                     found[name] = problem
                     print(f"--- {name}, seed {options.seed + rounds}\n{problem}", flush=True)
         rounds += 1
-    print(f"{rounds} rounds of {options.examples} examples, {len(found)} findings", flush=True)
+        if rounds % 10 == 0:
+            print(f"{rounds} rounds, {cases} cases, {len(found)} findings", flush=True)
+    print(f"{options.minutes:g} minutes, {cases} cases, {len(found)} findings", flush=True)
     return int(bool(found))
 
 

@@ -101,6 +101,8 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
         ("id,x,x\na,1,2\n", "two columns are called 'x'. Rename one"),
         ("id,x\na,1,2\n", "line 2: 3 fields instead of 2"),
         ("id,x\n", "the table has no rows"),
+        ("id,x\na,1\nb,-1e400\n", "line 3, column 'x': '-1e400' is too large for float64"),
+        ("id;x\na;1,5\nb;" + "9" * 400 + ",5\n", "line 3, column 'x': '9+,5' is too large"),
     ],
 )
 def test_faults(tmp_path: Path, content: str, message: str) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph.data.tables import CsvTable, ParquetTable, has_header, open_table
+from truegraph.data.table_fields import has_header
+from truegraph.data.tables import CsvTable, ParquetTable, open_table
 from truegraph.errors import InputError
 
 

@@ -22,6 +22,7 @@ from truegraph.cli.common.outputs import (
     print_rows,
     recorded_warnings,
     report_target,
+    write_learned,
     write_page,
 )
 from truegraph.errors import InputError
@@ -72,6 +73,7 @@ def classify(
         option(OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"),
     ] = None,
     save: cli.Save = None,
+    escape_formulas: cli.EscapeFormulas = False,
     report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
@@ -98,6 +100,7 @@ def classify(
         graph_out=graph_out,
         save=save,
         page=report_target(report, where),
+        escape_formulas=escape_formulas,
         cache=cache,
         jobs=jobs,
         as_json=as_json,
@@ -124,6 +127,7 @@ class _Job:
     out: Path
     graph_out: Path | None
     save: Path | None
+    escape_formulas: bool
     page: Path | None
     cache: Path | None
     jobs: int | None
@@ -240,23 +244,17 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from truegraph.data.graphs.graph_files import write_graph
-    from truegraph.data.storage import atomic_write
+    from truegraph.data.spreadsheets import write_csv
 
-    with atomic_write(job.out) as temporary:
-        predictions.to_csv(temporary, index=False)
+    write_csv(predictions, job.out, escape=job.escape_formulas)
     if job.save is not None:
         # The model was trained on numbers; whoever loads it has the table and names of classes.
         classifier.classes_ = np.asarray(dataset.class_names)
         classifier.plan_ = dataset.plan
         classifier.save(job.save)
     learned = classifier.learned_graph_
-    if job.graph_out is None or learned is None:
-        return
-    if job.graph_out.suffix.lower() == ".npz":
-        learned.save(job.graph_out)
-    else:
-        write_graph(job.graph_out, learned.adjacency, dataset.node_names)
+    if job.graph_out is not None and learned is not None:
+        write_learned(learned, dataset.node_names, job.graph_out, escape=job.escape_formulas)
 
 
 def _document(

@@ -17,11 +17,13 @@ from truegraph.cli.common.outputs import (
     GRAPH_ENDINGS,
     PICTURE_ENDINGS,
     announce,
+    check_escape,
     check_target,
     print_json,
     print_rows,
     recorded_warnings,
     report_target,
+    write_learned,
     write_page,
 )
 from truegraph.cli.learn_posterior import (
@@ -172,6 +174,7 @@ def learn(
         Path | None,
         option(OUTPUT, "Adjacency matrix as a .png, .svg or .pdf file.", metavar="FILE"),
     ] = None,
+    escape_formulas: cli.EscapeFormulas = False,
     report: Annotated[
         Path | None,
         option(
@@ -213,6 +216,7 @@ def learn(
     }
     settings = inputs.check_settings(options)
     check_target("--out", out, GRAPH_ENDINGS, source)
+    check_escape(escape_formulas, out)
     check_target("--picture", picture, PICTURE_ENDINGS, source)
     request = posterior_request(posterior, samples, concentration, excess, out)
     page = report_target(report, out or Path(f"{Path(source).stem}-graph.npz"))
@@ -224,8 +228,7 @@ def learn(
             announce(note)
     inputs.check_input(source, points.matrix, metric, settings)
     _check_names(out, points)
-
-    job = _Job(points, metric, out, picture, page, quiet)
+    job = _Job(points, metric, out, escape_formulas, picture, page, quiet)
     with recorded_warnings() as heard:
         graph = _learn(job, options)
     found = None if request is None else infer(graph, request, seed, jobs, not quiet)
@@ -253,6 +256,7 @@ class _Job:
     points: Points
     metric: str
     out: Path | None
+    escape_formulas: bool
     picture: Path | None
     page: Path | None
     quiet: bool
@@ -285,21 +289,12 @@ def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> 
         if job.out is not None:
             progress.stage("write")
             if posterior is not None:
-                write_table(posterior, job.out)
+                write_table(posterior, job.out, escape=job.escape_formulas)
             else:
-                _write_graph(graph, job.out)
+                write_learned(graph, graph.names, job.out, escape=job.escape_formulas)
         if job.picture is not None:
             progress.stage("draw")
             _draw(graph, job, job.picture)
-
-
-def _write_graph(graph: LearnedGraph, out: Path) -> None:
-    from truegraph.data.graphs.graph_files import write_graph
-
-    if out.suffix.lower() == ".npz":
-        graph.save(out)
-    else:
-        write_graph(out, graph.adjacency, graph.names)
 
 
 def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:

@@ -74,12 +74,11 @@ def infer(
     )
 
 
-def write_table(posterior: GraphPosterior, out: Path) -> None:
+def write_table(posterior: GraphPosterior, out: Path, *, escape: bool) -> None:
     """Write a row for every candidate pair to a .csv file, atomically."""
-    from truegraph.data.storage import atomic_write
+    from truegraph.data.spreadsheets import write_csv
 
-    with atomic_write(out) as temporary:
-        posterior.to_pandas(LEVEL).to_csv(temporary, index=False)
+    write_csv(posterior.to_pandas(LEVEL), out, escape=escape)
 
 
 def posterior_document(posterior: GraphPosterior) -> dict[str, Any]:

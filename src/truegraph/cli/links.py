@@ -85,6 +85,7 @@ def links(
         Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     ] = None,
     save: cli.Save = None,
+    escape_formulas: cli.EscapeFormulas = False,
     report: cli.Report = None,
     as_json: cli.Json = False,
     cache: cli.Cache = None,
@@ -116,6 +117,7 @@ def links(
         reading=tables.edge_options(source, target, weight, duplicates, directed),
         out=where,
         save=save,
+        escape_formulas=escape_formulas,
         page=report_target(report, where),
         seed=seed,
         options=options,
@@ -140,6 +142,7 @@ class _Job:
     reading: dict[str, Any]
     out: Path
     save: Path | None
+    escape_formulas: bool
     page: Path | None
     seed: int
     options: dict[str, Any]
@@ -161,7 +164,7 @@ def _target(out: Path | None, *sources: Path | None) -> Path:
 def _suggest(job: _Job) -> None:
     """Train on the given edges, write the most probable missing ones, and say what was done."""
     from truegraph.data import read_node_data
-    from truegraph.data.storage import atomic_write
+    from truegraph.data.spreadsheets import write_csv
 
     dataset = read_node_data(job.edges, job.features, plan=job.plan, **job.reading)
     if not job.quiet:
@@ -172,8 +175,7 @@ def _suggest(job: _Job) -> None:
         predictor = _fit(dataset, job)
     table = _named(dataset, predictor.suggest(job.top))
     seconds = time.perf_counter() - began
-    with atomic_write(job.out) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, job.out, escape=job.escape_formulas)
     if job.save is not None:
         predictor.plan_ = dataset.plan  # whoever loads it has the table, not its numbers
         predictor.save(job.save)

@@ -64,6 +64,7 @@ def recommend(
         Path | None, option(OUTPUT, "Recommendations, a .csv file (required).", metavar="FILE")
     ] = None,
     save: cli.Save = None,
+    escape_formulas: cli.EscapeFormulas = False,
     report: cli.Report = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
@@ -93,6 +94,7 @@ def recommend(
         fractions=bayesian.get("fractions"),
         seed=seed,
         out=where,
+        escape_formulas=escape_formulas,
         save=save,
         page=report_target(report, where),
         jobs=jobs,
@@ -119,6 +121,7 @@ class _Job:
     fractions: list[float] | None
     seed: int
     out: Path
+    escape_formulas: bool
     save: Path | None
     page: Path | None
     jobs: int | None
@@ -139,10 +142,9 @@ def _recommend(job: _Job) -> None:
     with recorded_warnings() as heard:
         recommender = _fit(data, job)
     table = recommender.recommend(data.user_ids, k=job.k)
-    from truegraph.data.storage import atomic_write
+    from truegraph.data.spreadsheets import write_csv
 
-    with atomic_write(job.out) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, job.out, escape=job.escape_formulas)
     if job.save is not None:
         recommender.save(job.save)
     document = _document(data, recommender, job) | {

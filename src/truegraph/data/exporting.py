@@ -10,7 +10,7 @@ from scipy import sparse
 
 from truegraph.data.interactions.interactions import Interactions
 from truegraph.data.nodes.containers import NodeDataset
-from truegraph.data.storage import atomic_write
+from truegraph.data.spreadsheets import write_csv
 
 
 def export_nodes(dataset: NodeDataset, folder: Path) -> list[Path]:
@@ -59,6 +59,5 @@ def _features(features: object, names: np.ndarray) -> pd.DataFrame:
 
 
 def _written(table: pd.DataFrame, path: Path) -> Path:
-    with atomic_write(path) as temporary:
-        table.to_csv(temporary, index=False)
+    write_csv(table, path)
     return path

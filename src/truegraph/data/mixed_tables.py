@@ -13,13 +13,14 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from truegraph.data.columns.kinds import cleaned_text, has_leading_zeros, is_text
-from truegraph.data.tables import ID_HEADERS, CsvTable, Table, is_number, open_table, table_error
+from truegraph.data.table_fields import COMMA_NUMBER, ID_HEADERS, is_number
+from truegraph.data.tables import CsvTable, Table, open_table, table_error
 from truegraph.errors import InputError
 
-_COMMA_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?"
 _POINT_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?"
 _LEADING_ZERO = re.compile(rb"(?:\A|[\s,;\"])0\d+(?:[\s,;\"]|\Z)")
 _POINT_GROUPS = re.compile(r"[+-]?\d{1,3}(?:\.\d{3})+")
@@ -61,6 +62,7 @@ def read_mixed_table(path: str | os.PathLike[str]) -> MixedTable:
         frame, codes = _with_codes(table, frame, header)
         frame, notes = _with_numbers(table, frame, header)
         notes = (*codes, *notes)
+        _check_size(table, frame, header)
         if table.delimiter == ";":
             notes = (f"{path}: fields are separated by semicolons", *notes)
     named = header or not isinstance(table, CsvTable)
@@ -87,7 +89,13 @@ def names_columns(table: Table) -> bool:
         return True
     counted = len(first) > 2 and first == [str(number) for number in range(len(first))]
     later = first[1:] or first
-    return counted or not any(is_number(field) or not field for field in later)
+    return counted or not any(_is_value(field) for field in later)
+
+
+def _is_value(field: str) -> bool:
+    """Return whether a field is a number, also one with commas, or empty."""
+    is_grouped = re.fullmatch(f"{COMMA_NUMBER}|{_POINT_NUMBER}", field.strip()) is not None
+    return not field or is_number(field) or is_grouped
 
 
 def _with_codes(
@@ -126,7 +134,7 @@ def _with_numbers(
         if values.str.contains(",", regex=False).any()
         or values.str.fullmatch(_POINT_GROUPS.pattern).all()
     }
-    commas = [p for p, v in with_comma.items() if v.str.fullmatch(_COMMA_NUMBER).all()]
+    commas = [p for p, v in with_comma.items() if v.str.fullmatch(COMMA_NUMBER).all()]
     groups = [p for p, v in with_comma.items() if v.str.fullmatch(_POINT_NUMBER).all()]
     if not commas and not groups:
         return frame, ()
@@ -137,7 +145,7 @@ def _with_numbers(
         return _converted(table, frame, groups, header, thousands=",", decimal=".")
     if not commas:
         return frame, ()
-    clash = [p for p in pointed if not _unique_text(pointed[p]).str.fullmatch(_COMMA_NUMBER).all()]
+    clash = [p for p in pointed if not _unique_text(pointed[p]).str.fullmatch(COMMA_NUMBER).all()]
     if clash:
         values = pointed[clash[0]]
         row = int(values.fillna("").str.contains(".", regex=False).to_numpy().argmax())
@@ -150,6 +158,19 @@ def _with_numbers(
     for place, values in pointed.items():
         frame[place] = values
     return _converted(table, frame, [*commas, *pointed], header, thousands=".", decimal=",")
+
+
+def _check_size(table: CsvTable, frame: pd.DataFrame, header: bool) -> None:
+    """Refuse numbers that float64 cannot hold; "inf" itself is a gap like others."""
+    for place in range(frame.shape[1]):
+        if frame[place].dtype.kind != "f" or not np.isinf(frame[place]).any():
+            continue
+        text = table.columns([place], [], header=header)[place]
+        lost = (np.isinf(frame[place]) & text.str.contains(r"\d", regex=True)).to_numpy()
+        if lost.any():
+            row = int(lost.argmax())
+            problem = f"{text[row]!r} is too large for float64. Scale the column, or drop it."
+            raise table_error(table, row, place, problem, header=header)
 
 
 def _unique_text(values: pd.Series) -> pd.Series:

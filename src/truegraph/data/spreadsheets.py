@@ -1,13 +1,30 @@
-"""Tables for spreadsheets, which take cells that begin with certain characters for formulas."""
+"""Tables as CSV files, and for spreadsheets, which take some cells for formulas."""
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
+
+from truegraph.data.storage import atomic_write
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _STARTS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def write_csv(table: pd.DataFrame, path: str | os.PathLike[str], *, escape: bool = False) -> None:
+    """Write a table without its index as CSV, atomically.
+
+    Parameters
+    ----------
+    table : DataFrame
+    path : path-like
+    escape : bool, default=False
+        Whether to write texts so that spreadsheets do not run them; see `escape_formulas`.
+    """
+    with atomic_write(path) as temporary:
+        (escape_formulas(table) if escape else table).to_csv(temporary, index=False)
 
 
 def escape_formulas(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,12 @@ import pandas as pd
 
 from truegraph.data.field_counts import is_plainly_even
 from truegraph.data.storage import existing_file
+from truegraph.data.table_fields import delimiter_of, is_number
 from truegraph.errors import InputError
-
-ID_HEADERS = {"", "id", "node", "node_id", "name", "index"}
 
 TEXT_ENDINGS = (".csv", ".tsv", ".txt", ".tab", ".dat", ".edges", ".edgelist")
 PARQUET_ENDINGS = (".parquet", ".pq")
 
-_DELIMITERS = ",;\t"
 _COMMENTS = ("#", "%")  # as SNAP and KONECT write them above their edges
 
 
@@ -49,7 +47,7 @@ class CsvTable:
         self.path = existing_file(path)
         try:
             comment, self._above, line = self._top()
-            self.delimiter = max(_DELIMITERS, key=line.count)
+            self.delimiter = delimiter_of(line)
             if not line.count(self.delimiter):
                 self.delimiter = " " if len(line.split()) > 1 else ","
             names = self._split(comment)
@@ -336,6 +334,17 @@ def table_error(table: Table, row: int, column: int, problem: str, *, header: bo
     return InputError(f"{table.path}, {table.place(row, header=header)}, column {name}: {problem}")
 
 
+def check_named_once(table: Table, places: Iterable[int]) -> None:
+    """Raise unless the columns that are read have names of their own, whatever their case."""
+    names = [name.split(":")[0].strip().lower() for name in table.first]
+    for place in places:
+        if names.count(names[place]) > 1:
+            raise InputError(
+                f"{table.path}: two columns are called {table.first[place].strip()!r}. "
+                "Rename one of them."
+            )
+
+
 def checked_frame(
     table: Table, frame: pd.DataFrame, numbers: Sequence[int], *, header: bool
 ) -> pd.DataFrame:
@@ -354,27 +363,3 @@ def _fault(value: Any) -> str:
     if value is None or str(value) == "":
         return "the value is missing. Give a number."
     return f"{str(value)!r} is not a finite number. Correct or remove it."
-
-
-def has_header(first: list[str]) -> bool:
-    """Return whether the first line of a table of numbers is a header.
-
-    It is one if a field after the first is not a number, or if the first field is a usual name for
-    a column of ids.
-    """
-    if len(first) == 1:
-        return not is_number(first[0])
-    if not all(is_number(field) for field in first[1:]):
-        return True
-    # pandas numbers unnamed columns; three or more such numbers in a row are no point.
-    counted = len(first) > 2 and first == [str(i) for i in range(len(first))]
-    return counted or first[0].strip().lower() in ID_HEADERS
-
-
-def is_number(field: str) -> bool:
-    """Return whether a field reads as a number."""
-    try:
-        float(field)
-    except ValueError:
-        return False
-    return True

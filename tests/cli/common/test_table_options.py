@@ -250,3 +250,42 @@ def test_typical_mistakes(program, folder: Path, mistake: str) -> None:
     assert done.code == 2
     assert message in done.err
     assert not Path("o.csv").exists()
+
+
+def test_names_that_are_formulas_are_escaped_on_request(program, folder: Path) -> None:
+    names = [f"{sign}cmd{row}" for row, sign in enumerate("=+-@=+-@")]
+    angles = np.arange(8)
+    points = pd.DataFrame({"id": names, "x": np.cos(angles), "y": np.sin(angles)})
+    points.to_csv("points.csv", index=False)
+    plain = ("learn", "points.csv", "--degree", "3", "--out", "graph.csv")
+    assert program(*plain).code == 0
+    as_given = pd.read_csv("graph.csv")
+    assert set(as_given["source"]) <= set(names)
+    assert program(*plain, "--escape-formulas").code == 0
+    escaped = pd.read_csv("graph.csv")
+    assert escaped["source"].tolist() == ("'" + as_given["source"]).tolist()
+    assert escaped["weight"].tolist() == as_given["weight"].tolist()
+    assert program(*plain, "--posterior", "--escape-formulas").code == 0
+    assert pd.read_csv("graph.csv")["target"].str.startswith("'").all()
+    refused = program("learn", "points.csv", "--out", "graph.npz", "--escape-formulas")
+    assert refused.code == 2
+    assert "--escape-formulas is for .csv files" in refused.err
+
+
+def test_every_command_for_ones_own_files_escapes_formulas(program, folder: Path) -> None:
+    friends = pd.read_csv("friends.csv").iloc[:60, :2].astype(str).radd("=")
+    friends.to_csv("edges.csv", index=False)
+    friends.set_axis(["user", "item"], axis=1).to_csv("pairs.csv", index=False)
+    nodes = pd.unique(friends.to_numpy().ravel())[:6]
+    labels = pd.DataFrame({"node": nodes, "label": ["@a", "@b"] * 3})
+    labels.to_csv("labels.csv", index=False)
+    commands = {
+        "classify": ("--edges=edges.csv", "--labels=labels.csv", "--model=label-spreading"),
+        "links": ("--edges=edges.csv", "--model=common-neighbours", "--top=5"),
+        "recommend": ("--interactions=pairs.csv", "--model=popularity"),
+    }
+    for command, options in commands.items():
+        done = program(command, *options, "--out=out.csv", "--escape-formulas")
+        assert done.code == 0, done.err
+        assert pd.read_csv("out.csv").iloc[:, 0].str.startswith("'=").all()
+    assert pd.read_csv("out.csv")["item"].str.startswith("'=").all()

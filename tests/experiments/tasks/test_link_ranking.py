@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +77,13 @@ def test_data_sets_without_features_are_the_same_graph():
 
 def test_the_built_in_experiment_can_be_run():
     task = LinkRankingTask()
-    for cell in builtin_experiments()["links-ranking"].cells():
-        if not cell.dataset.startswith("pubmed"):
+    cells = builtin_experiments()["links-ranking"].cells()
+    here = [cell for cell in cells if not cell.dataset.startswith("pubmed")]
+    refused = []
+    for cell in [*here, replace(here[0], model="oracle"), replace(here[0], dataset="coral")]:
+        try:
             task.check(cell)
+        except InputError:
+            refused.append((cell.dataset, cell.model))
+    assert len(here) == 7 * 6  # data sets and models
+    assert refused == [(here[0].dataset, "oracle"), ("coral", here[0].model)]

@@ -156,6 +156,15 @@ Save = Annotated[
     ),
 ]
 
+EscapeFormulas = Annotated[
+    bool,
+    option(
+        OUTPUT,
+        "Names that a spreadsheet would run as formulas get an apostrophe in .csv files.",
+        "--escape-formulas",
+    ),
+]
+
 # Unknown words are let through to `refuse_dataset`, which can say more of them than click.
 LET_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
 

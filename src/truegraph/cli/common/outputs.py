@@ -16,6 +16,7 @@ import typer
 from truegraph.errors import AnswerWarning, ConvergenceWarning, InputError, InputWarning
 
 if TYPE_CHECKING:
+    from truegraph.learning import LearnedGraph
     from truegraph.report.page import Page
 
 GRAPH_ENDINGS = (".npz", ".csv", ".graphml")
@@ -53,6 +54,15 @@ def check_target(option: str, path: Path | None, endings: Sequence[str], source:
 def _alternatives(endings: Sequence[str]) -> str:
     *others, last = endings
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def check_escape(wanted: bool, out: Path | None) -> None:
+    """Raise an InputError if formulas are to be escaped in a file that has none."""
+    if wanted and (out is None or out.suffix.lower() != ".csv"):
+        raise InputError(
+            f"--escape-formulas is for .csv files, but --out is {out or 'missing'}; remove it, or "
+            "let the name end in .csv."
+        )
 
 
 def check_target_folder(option: str, folder: Path | None) -> None:
@@ -102,6 +112,16 @@ def recorded_warnings() -> Iterator[list[str]]:
         for category in (InputWarning, AnswerWarning, ConvergenceWarning):
             warnings.simplefilter("always", category)
         yield heard
+
+
+def write_learned(graph: LearnedGraph, names: Any, path: Path, *, escape: bool) -> None:
+    """Write a learned graph: .npz with its certificate, .csv or .graphml with the nodes' names."""
+    from truegraph.data.graphs.graph_files import write_graph
+
+    if path.suffix.lower() == ".npz":
+        graph.save(path)
+    else:
+        write_graph(path, graph.adjacency, names, escape=escape)
 
 
 def write_page(page: Page, path: Path) -> None:

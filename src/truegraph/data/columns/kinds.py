@@ -148,6 +148,8 @@ def is_text(values: pd.Series) -> bool:
 def column_kind(values: pd.Series) -> Column:
     """Return what a column is that is not an id."""
     name = str(values.name)
+    if values.dtype.kind == "c":
+        raise InputError(f"column {name!r} holds complex numbers. Take the real part or the size.")
     known = values.dropna()
     if known.empty:
         return Column(name, "unused", "no values")
@@ -227,7 +229,19 @@ def numbers(values: pd.Series) -> pd.Series:
     else:
         found = values
     array = found.to_numpy(dtype=np.float64, na_value=np.nan)
+    _check_distinct(values, array)
     return pd.Series(np.where(np.isfinite(array), array, np.nan), index=values.index)
+
+
+def _check_distinct(values: pd.Series, floats: NDArray[np.float64]) -> None:
+    """Raise when whole numbers that differ become the same float64."""
+    if values.dtype.kind not in "iu" or not (np.abs(floats) >= 2.0**53).any():
+        return
+    if pd.Series(floats).nunique() < values.nunique():
+        raise InputError(
+            f"column {str(values.name)!r} holds whole numbers as large as {values.max()}, which "
+            "float64 makes equal. Subtract an offset, or drop the column."
+        )
 
 
 def dates(values: pd.Series, date_format: str | None) -> pd.Series:

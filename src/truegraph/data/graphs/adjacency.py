@@ -171,7 +171,7 @@ def _from_networkx(graph: Any, node_names: NodeNames | None) -> sparse.csr_array
     edges = list(graph.edges(data="weight", default=1.0))
     sources = np.array([number[i] for i, _, _ in edges], dtype=np.int64)
     targets = np.array([number[j] for _, j, _ in edges], dtype=np.int64)
-    weights = np.array([weight for _, _, weight in edges], dtype=np.float64)
+    weights = gate.as_floats("edge weights", np.array([w for _, _, w in edges], dtype=object))
     return adjacency_from_edges(sources, targets, weights, len(names))
 
 

@@ -17,7 +17,8 @@ from scipy import sparse
 from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.data.storage import PathLike
-from truegraph.data.tables import CsvTable, Table, is_number, open_table, table_error
+from truegraph.data.table_fields import is_number
+from truegraph.data.tables import CsvTable, Table, check_named_once, open_table, table_error
 from truegraph.errors import InputError
 
 DUPLICATES = ("max", "sum", "count")
@@ -116,6 +117,8 @@ def read_edge_table(
     lowered = [name.strip().lower() for name in table.first] if header else []
     ends = _ends(path, table, lowered, source, target)
     weights = _weight(path, table, lowered, weight)
+    if header:
+        check_named_once(table, [*ends, *weights])
     frame = table.columns(ends, weights, header=header)
     _check_values(table, frame, ends, weights, header)
     names = [table.first[i].strip() if header else f"column {i + 1}" for i in ends]

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from truegraph import gate
 from truegraph.data.graphs.adjacency import NodeNames, to_pandas
+from truegraph.data.spreadsheets import write_csv
 from truegraph.data.storage import atomic_write
 from truegraph.errors import InputError
 
@@ -37,7 +38,11 @@ _GRAPHML_END = "</graph>\n</graphml>\n"
 
 
 def write_graph(
-    path: PathLike, adjacency: sparse.csr_array, node_names: NodeNames | None = None
+    path: PathLike,
+    adjacency: sparse.csr_array,
+    node_names: NodeNames | None = None,
+    *,
+    escape: bool = False,
 ) -> None:
     """Write a graph for other programs, atomically.
 
@@ -49,6 +54,8 @@ def write_graph(
         Symmetric adjacency matrix. A CSV file cannot tell of nodes without an edge.
     node_names : sequence, optional
         Names of the nodes; by default their numbers.
+    escape : bool, default=False
+        Whether a .csv file has an apostrophe before names that spreadsheets would run.
 
     Raises
     ------
@@ -62,11 +69,11 @@ def write_graph(
             f"node_names has {len(node_names)} names, but the graph has {adjacency.shape[0]} "
             "nodes. Give one name per node."
         )
+    if Path(path).suffix.lower() == ".csv":
+        write_csv(to_pandas(adjacency, node_names), path, escape=escape)
+        return
     with atomic_write(path) as temporary:
-        if temporary.suffix.lower() == ".csv":
-            to_pandas(adjacency, node_names).to_csv(temporary, index=False)
-        else:
-            _write_graphml(temporary, adjacency, node_names)
+        _write_graphml(temporary, adjacency, node_names)
 
 
 def check_format(path: PathLike, node_names: NodeNames | None = None) -> None:

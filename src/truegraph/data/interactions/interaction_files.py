@@ -24,7 +24,7 @@ from scipy import sparse
 from truegraph.data.coded_tables import read_coded
 from truegraph.data.interactions.interactions import Interactions
 from truegraph.data.storage import PathLike, existing_file, read_npz
-from truegraph.data.tables import CsvTable, Table, open_table, table_error
+from truegraph.data.tables import CsvTable, Table, check_named_once, open_table, table_error
 from truegraph.errors import InputError
 
 _RATINGS = ("rating", "ratings", "stars", "score")
@@ -83,6 +83,7 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
     }
     text = [place["user"], place["item"]]
     numbers = [place[role] for role in ("rating", "time") if role in place]
+    check_named_once(table, [*text, *numbers])
     coded = read_coded(table, text, numbers, header=True)
     for column, what in zip(text, ("user", "item"), strict=True):
         if coded.values[column][0] == "":

@@ -27,15 +27,8 @@ from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.mixed_tables import MixedTable, read_mixed_table
 from truegraph.data.nodes.point_files import read_array
 from truegraph.data.storage import PathLike
-from truegraph.data.tables import (
-    ID_HEADERS,
-    PARQUET_ENDINGS,
-    TEXT_ENDINGS,
-    has_header,
-    is_number,
-    open_table,
-    table_error,
-)
+from truegraph.data.table_fields import ID_HEADERS, has_header, is_number
+from truegraph.data.tables import PARQUET_ENDINGS, TEXT_ENDINGS, open_table, table_error
 from truegraph.errors import InputError
 
 Names = NDArray[np.str_]

@@ -26,6 +26,7 @@ from truegraph.data.tables import (
     TEXT_ENDINGS,
     CsvTable,
     Table,
+    check_named_once,
     open_table,
     table_error,
 )
@@ -46,6 +47,7 @@ def read_labels(path: PathLike) -> dict[str, str]:
     table = open_table(path)
     if len(table.first) < 2:
         raise InputError(f"{path}: found the columns {table.first}; give node and label.")
+    check_named_once(table, [0, 1])
     frame = table.columns([0, 1], [], header=True)
     names = frame[0].to_numpy(str)
     _check_ids(table, names, header=True)
