@@ -156,14 +156,18 @@ def write_files(folder: Path) -> list[str]:
     return [word for name in tables for word in (f"--{name}", str(folder / f"{name}.csv"))]
 
 
-def classify(cache: Path | None = None) -> None:
-    """Label the nodes of files through the command line; None: no embedding was kept before."""
+def classify(model: str | None = None, cache: Path | None = None) -> None:
+    """Label the nodes of files through the command line.
+
+    Without a model the recommended one is taken, without a cache no embedding was kept before.
+    """
     from truegraph.cli import main
 
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         files = write_files(folder)
         arguments = ["classify", *files, "--out", str(folder / "found.csv")]
+        arguments += [] if model is None else ["--model", model]
         sys.argv = ["truegraph", *arguments, "--cache", str(cache or folder / "cache")]
         silent = io.StringIO()
         try:
@@ -183,7 +187,8 @@ def main() -> None:
             "learn_graph(X)": learn,
             "BayesianRecommender.fit": recommend,
             "classify --edges --features --labels": classify,
-            "the same, embedding kept from before": lambda: classify(Path(kept)),
+            "the same with --model refined": lambda: classify("refined"),
+            "and an embedding kept from before": lambda: classify("refined", Path(kept)),
         }
         for name, call in walks.items():
             call()

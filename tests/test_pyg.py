@@ -83,7 +83,7 @@ def test_a_learned_graph_goes_to_pyg_and_back(data: Data) -> None:
 
 
 def test_clear_errors(data: Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match=r"data\.x is None.*Set data\.x"):
+    with pytest.raises(InputError, match=r"data\.x is None.*set data\.x"):
         LearnGraph()(Data(edge_index=data.edge_index))
     with pytest.raises(InputError, match="degree=50 cannot be reached"):
         LearnGraph(degree=50)(data)

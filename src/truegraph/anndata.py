@@ -48,38 +48,32 @@ def neighbors(
     ----------
     adata : AnnData
     degree : float or "auto", default="auto"
-        As of `truegraph.learn_graph`: wanted average number of edges per cell.
+        As in `truegraph.learn_graph`: wanted average number of edges per cell.
     use_rep : str, optional
         Key of ``obsm``, or "X". Default: "X_pca" if the data have more than 50 columns, else "X".
     n_pcs : int, optional
-        Use only the first so many columns.
+        Number of leading columns to use; default: all.
     metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
     local_scaling : int or None, default=7
-        As of `truegraph.learn_graph`: learn from distances relative to those of near neighbours,
+        As in `truegraph.learn_graph`: learn from distances relative to those of near neighbours,
         which served clusters better on the development sets. What is written are plain distances.
     connected : bool, default=True
-        Whether to join components by their best pairs, as of `truegraph.learn_graph`.
+        Whether to join components by their best pairs, as in `truegraph.learn_graph`.
     key_added : str, optional
-        Where to write, as of ``scanpy.pp.neighbors``; pass it to scanpy's tools as
+        Where to write, as in ``scanpy.pp.neighbors``; pass it to scanpy's tools as
         ``neighbors_key``.
     random_state, n_jobs
-        As of `truegraph.learn_graph`.
+        As in `truegraph.learn_graph`.
 
     Returns
     -------
     LearnedGraph
         The same graph with its certificate; nodes have the names of the cells.
     """
-    rep = _representation(adata, use_rep)
-    points = adata.X if rep == "X" else adata.obsm[rep]
-    if n_pcs is not None:
-        if not 1 <= n_pcs <= points.shape[1]:
-            raise InputError(
-                f"n_pcs={n_pcs} exceeds the {points.shape[1]} columns of {rep}; lower n_pcs"
-            )
-        points = points[:, :n_pcs]
     if metric == "precomputed":
-        raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here")
+        raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here.")
+    rep = _representation(adata, use_rep)
+    points = _leading_columns(adata.X if rep == "X" else adata.obsm[rep], n_pcs, rep)
     graph = learn_graph(
         points,
         degree,
@@ -89,18 +83,32 @@ def neighbors(
         random_state=random_state,
         n_jobs=n_jobs,
     )
-    about = {
+    about = _facts(graph, metric) | {"use_rep": rep} | ({} if n_pcs is None else {"n_pcs": n_pcs})
+    _write(adata, graph, _lengths(graph, points, metric), about, key_added)
+    return graph.named(adata.obs_names)
+
+
+def _leading_columns(points: Any, count: int | None, rep: str) -> Any:
+    """Return the first columns of points (n_cells, d); None: all."""
+    if count is None:
+        return points
+    if not 1 <= count <= points.shape[1]:
+        raise InputError(
+            f"n_pcs={count} must lie between 1 and the {points.shape[1]} columns of {rep}."
+        )
+    return points[:, :count]
+
+
+def _facts(graph: LearnedGraph, metric: str) -> dict[str, Any]:
+    """Return what scanpy's tools and readers want to know about the graph."""
+    return {
         "method": "truegraph",
         "metric": "euclidean" if metric == "sqeuclidean" else metric,
         # Some tools want a whole number; the rows of this graph have unequal lengths.
         "n_neighbors": max(2, round(graph.certificate.degree)),
-        "use_rep": rep,
         "degree": graph.certificate.degree,
         "relative_gap": graph.certificate.relative_gap,
-        **({} if n_pcs is None else {"n_pcs": n_pcs}),
     }
-    _write(adata, graph, _lengths(graph, points, metric), about, key_added)
-    return graph.named(adata.obs_names)
 
 
 def _representation(adata: AnnData, use_rep: str | None) -> str:
@@ -111,13 +119,13 @@ def _representation(adata: AnnData, use_rep: str | None) -> str:
         if "X_pca" not in adata.obsm:
             raise InputError(
                 f"the data have {adata.n_vars} columns and no principal components; run "
-                "scanpy.pp.pca(adata) first, or choose with use_rep"
+                "scanpy.pp.pca(adata) first, or choose with use_rep."
             )
         return "X_pca"
     if use_rep != "X" and use_rep not in adata.obsm:
         raise InputError(
             f"use_rep={use_rep!r} is not in obsm, which holds: {', '.join(adata.obsm) or 'nothing'}"
-            "; give one of these, or 'X'"
+            "; give one of these, or 'X'."
         )
     return use_rep
 

@@ -1,6 +1,6 @@
-"""Packages that only part of truegraph needs, and the extra of the installation that brings each.
+"""Packages that only parts of truegraph need, and the extra that installs each.
 
-``pip install truegraph`` brings graph learning, its posterior, label spreading and the command
+``pip install truegraph`` installs graph learning, its posterior, label spreading and the command
 line; ``truegraph[nn]`` the networks.
 """
 
@@ -32,11 +32,11 @@ def import_extra(module: str) -> Any:
 
 
 def with_remedy(error: ImportError) -> ImportError:
-    """Return an error that names the line to install what is missing; others as they are."""
+    """Return an error that says how to install what is missing; other errors pass unchanged."""
     package = (error.name or "").partition(".")[0]
     if not isinstance(error, ModuleNotFoundError) or package not in EXTRAS:
         return error
     return ModuleNotFoundError(
-        f"{package} is not installed. Install it with: pip install 'truegraph[{EXTRAS[package]}]'",
+        f"{package} is not installed; install it with: pip install 'truegraph[{EXTRAS[package]}]'",
         name=error.name,
     )

@@ -1,6 +1,6 @@
-"""The gate that everything passes before it reaches a compiled loop: one check per kind of input.
+"""The gate that all input passes before it reaches a compiled loop: one check per kind of input.
 
-Compiled loops trust their indices: one that lies outside reads foreign memory. So every matrix,
+Compiled loops trust their indices: one out of range reads foreign memory. So every matrix,
 table, list of numbers and list of pairs that a user gives, or that a file holds, goes through one
 of these functions. They raise an `InputError` that names the argument, and never change what they
 are given.
@@ -60,7 +60,7 @@ def sparse_matrix(
     except InputError:
         raise
     except (TypeError, ValueError, IndexError, OverflowError) as error:
-        raise InputError(f"{name} is a damaged sparse matrix: {error}. Build it again.") from error
+        raise InputError(f"{name} is a damaged sparse matrix: {error}; build it again.") from error
     _check_compressed(name, rows)
     stored = int(rows.indptr[-1])
     data = as_floats(name, rows.data[:stored])
@@ -98,7 +98,7 @@ def table(
 def array(name: str, values: Any, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """Return an array as it is, after checking that it is real, finite and of a shape.
 
-    None in the shape stands for any size. The check of what artefacts hold.
+    None in the shape stands for any size. Used for the content of saved files.
     """
     given = real_numbers(name, values)
     if given.ndim != len(shape) or any(
@@ -116,7 +116,7 @@ def numbers(
     """Return a list of finite numbers as float64, shape (length,)."""
     array = as_floats(name, values)
     if array.ndim != 1 or (length is not None and array.size != length):
-        wanted = "one number after another" if length is None else f"{length} numbers"
+        wanted = "a flat list of numbers" if length is None else f"{length} numbers"
         raise InputError(f"{name} has shape {array.shape}; give {wanted}.")
     check_finite(name, array[:, None])
     if nonnegative:
@@ -142,7 +142,7 @@ def whole_numbers(
     if array.size == 0 and array.ndim <= 1:
         array = np.empty(0, dtype=np.int64)
     if array.ndim != 1 or (length is not None and array.size != length):
-        wanted = "one after another" if length is None else f"{length} of them"
+        wanted = "a flat list" if length is None else f"{length} of them"
         raise InputError(f"{name} has shape {array.shape}; give whole numbers, {wanted}.")
     if array.dtype.kind not in "biu":
         raise InputError(f"{name} has type {array.dtype}; give whole numbers.")
@@ -175,17 +175,17 @@ def whole_number(name: str, value: Any, *, at_least: int = 0, at_most: int | Non
 
 
 def as_floats(name: str, values: Any) -> NDArray[np.float64]:
-    """Return numbers as a float64 array of any shape; what would lose something is refused."""
+    """Return numbers as a float64 array of any shape; precision is never lost."""
     array = real_numbers(name, values)
     try:
         with np.errstate(over="ignore"):
             floats: NDArray[np.float64] = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name} is not a table of numbers: {error}. Convert it.") from error
+        raise InputError(f"{name} is not a table of numbers: {error}; convert it.") from error
     if array.dtype.kind == "f" and array.dtype.itemsize > 8:
         lost = np.isinf(floats) & np.isfinite(array)
         if lost.any():
-            raise InputError(f"{name} holds {array[lost][0]}, too large for float64. Scale it.")
+            raise InputError(f"{name} holds {array[lost][0]}, too large for float64; scale it.")
     return floats
 
 
@@ -194,13 +194,13 @@ def real_numbers(name: str, values: Any) -> NDArray[Any]:
     try:
         array = np.asarray(values)
     except (TypeError, ValueError) as error:  # rows of different lengths, for instance
-        raise InputError(f"{name} is not a table of numbers: {error}. Convert it.") from error
+        raise InputError(f"{name} is not a table of numbers: {error}; convert it.") from error
     _check_kind(name, array.dtype)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
         largest = max(int(array.max()), -int(array.min()))
         if largest > _LARGEST_EXACT:
             raise InputError(
-                f"{name} holds the whole number {largest}, which float64 would round. Subtract an "
+                f"{name} holds the whole number {largest}, which float64 would round; subtract an "
                 "offset, or scale the values."
             )
     return array
@@ -220,7 +220,7 @@ def check_finite(name: str, values: Any) -> None:
     kind = "NaN" if np.isnan(data.ravel()[entry]) else "infinity"
     raise InputError(
         f"{name} contains {kind} in {_place(values, entry)}; "
-        "remove or replace the values that are not finite"
+        "remove or replace the values that are not finite."
     )
 
 
@@ -230,7 +230,7 @@ def _check_sign(name: str, values: Any) -> None:
         entry = int(np.flatnonzero(data.ravel() < 0.0)[0])
         raise InputError(
             f"{name} contains the negative value {data.ravel()[entry]:g} in "
-            f"{_place(values, entry)}; give values >= 0"
+            f"{_place(values, entry)}; give values >= 0."
         )
 
 
@@ -252,9 +252,9 @@ def _check_kind(name: str, dtype: np.dtype[Any]) -> None:
     """Refuse complex numbers, text and dates; objects may turn out to be numbers."""
     if dtype.kind in "biufO":
         return
-    remedy = "Take the real part or the absolute value." if dtype.kind == "c" else "Convert it."
+    remedy = "take the real part or the absolute value" if dtype.kind == "c" else "convert it"
     problem = "Complex data not supported" if dtype.kind == "c" else "it holds no numbers"
-    raise InputError(f"{name} has type {dtype}, not real numbers: {problem}. {remedy}")
+    raise InputError(f"{name} has type {dtype}, not real numbers: {problem}; {remedy}.")
 
 
 def _check_shape(name: str, values: Any, wanted: tuple[int | None, int | None]) -> None:
@@ -263,7 +263,7 @@ def _check_shape(name: str, values: Any, wanted: tuple[int | None, int | None]) 
     for size, want, what in zip(values.shape, wanted, ("rows", "columns"), strict=True):
         if want is not None and size != want:
             raise InputError(
-                f"{name} has shape {values.shape}, but {want} {what} are expected. Give a table "
+                f"{name} has shape {values.shape}, but {want} {what} are expected; give a table "
                 "of that size."
             )
 
@@ -283,7 +283,7 @@ def _check_structure(name: str, matrix: Any) -> None:
         if np.ndim(matrix.data) != 2 or offsets.shape != matrix.data.shape[:1]:
             raise _damaged(name, "its diagonals and offsets differ in number")
         if np.unique(offsets).size != offsets.size:
-            raise _damaged(name, "an offset stands twice")
+            raise _damaged(name, "an offset occurs twice")
 
 
 def _check_lists(name: str, matrix: Any) -> None:
@@ -328,7 +328,7 @@ def _check_index(name: str, places: NDArray[Any], size: int) -> None:
 
 
 def _damaged(name: str, problem: str) -> InputError:
-    return InputError(f"{name} is a damaged sparse matrix: {problem}. Build it again.")
+    return InputError(f"{name} is a damaged sparse matrix: {problem}; build it again.")
 
 
 def _in_range(name: str, array: NDArray[Any], size: int, what: str) -> NDArray[np.int64]:
@@ -336,5 +336,5 @@ def _in_range(name: str, array: NDArray[Any], size: int, what: str) -> NDArray[n
         raise InputError(f"{name} has type {array.dtype}; give whole {what} numbers.")
     if array.size and (array.min() < 0 or array.max() >= size):
         outside = array.min() if array.min() < 0 else array.max()
-        raise InputError(f"{name} names {what} {outside}, outside 0 to {size - 1}. Check it.")
+        raise InputError(f"{name} names {what} {outside}, outside 0 to {size - 1}; correct it.")
     return array.astype(np.int64)

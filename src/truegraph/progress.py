@@ -1,6 +1,6 @@
-"""How long-running work says where it is.
+"""How long-running work reports its progress.
 
-Work reports to a `Progress`; who watches decides what becomes of it. The default is silence;
+Work reports to a `Progress`, which decides what to show. The default is silence;
 `console_progress` draws bars on standard error.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 
 
 class Progress:
-    """A silent listener, and the interface of every other."""
+    """A silent listener, and the interface of all others."""
 
     def stage(self, name: str) -> None:
         """Begin a new stage of the work."""

@@ -25,7 +25,7 @@ try:
     from torch_geometric.transforms import BaseTransform
 except ModuleNotFoundError as error:
     raise ImportError(
-        "truegraph.pyg needs PyTorch Geometric. Install it with: pip install 'truegraph[pyg]'"
+        "truegraph.pyg needs PyTorch Geometric; install it with: pip install 'truegraph[pyg]'"
     ) from error
 
 
@@ -33,8 +33,8 @@ class LearnGraph(BaseTransform):
     """Replace the graph of a `Data` by the most probable one of its features.
 
     The result is a copy whose `edge_index` (both directions) and `edge_weight` are learned from
-    `x`. Other attributes of the old edges are left out, for they would belong to none; attributes
-    of the nodes stay. The input is not changed.
+    `x`. Other attributes of the old edges are dropped, since they belong to no learned edge;
+    attributes of the nodes stay. The input is not changed.
 
     Parameters
     ----------
@@ -73,33 +73,15 @@ first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs,
         n_jobs: int | None = None,
         progress: bool = False,
     ) -> None:
-        self.learner = GraphLearner(
-            degree,
-            theta=theta,
-            alpha=alpha,
-            beta=beta,
-            metric=metric,
-            candidate_ratio=candidate_ratio,
-            candidates=candidates,
-            scope=scope,
-            solver=solver,
-            tol=tol,
-            max_iter=max_iter,
-            first_theta=first_theta,
-            mutual=mutual,
-            local_scaling=local_scaling,
-            min_degree=min_degree,
-            connected=connected,
-            random_state=random_state,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
+        options = dict(locals())  # the arguments, and nothing else as yet
+        del options["self"]
+        self.learner = GraphLearner(**options)
 
     def forward(self, data: Data) -> Data:
         """Put the learned graph into `data`, a copy that `__call__` has made."""
         x = getattr(data, "x", None)
         if x is None:
-            raise InputError("data.x is None, and the graph is learned from it. Set data.x.")
+            raise InputError("data.x is None, and the graph is learned from it; set data.x.")
         learned = to_pyg(self.learner.fit(_points(x)).graph_.adjacency)
         for name in data.keys():  # noqa: SIM118 - iterating over data gives pairs
             if data.is_edge_attr(name) or name == "adj_t":

@@ -11,12 +11,12 @@ from truegraph.errors import InputError
 
 
 def seed_from(random_state: Any) -> int:
-    """Return an integer as it is, and a number drawn from anything else."""
+    """Return an integer as it is; from anything else, draw one."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     try:
         return int(check_random_state(random_state).randint(2**31 - 1))
     except ValueError as error:
         raise InputError(
-            f"random_state is {random_state!r}. Give an integer >= 0, a RandomState or None."
+            f"random_state={random_state!r} must be an integer >= 0, a RandomState or None."
         ) from error

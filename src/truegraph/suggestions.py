@@ -1,4 +1,4 @@
-"""What to say to a name that is not known."""
+"""What to say about an unknown name."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def embed(
     init: str | NDArray[Any] = "spectral",
     random_state: Any = None,
 ) -> NDArray[np.float32]:
-    """Lay a learned graph out as UMAP does its own.
+    """Lay out a learned graph as UMAP lays out its own.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def embed(
         The points of the graph; they only decide where its components begin.
     n_components : int, default=2
     min_dist, spread, init
-        As of ``umap.UMAP``, with its defaults.
+        As in ``umap.UMAP``, with its defaults.
     n_epochs : int, optional
         Default: 500 up to 10,000 nodes, then 200.
     random_state : int, RandomState instance or None, default=None
@@ -61,7 +61,7 @@ def embed(
     if points.shape[0] != graph.n_nodes:
         raise InputError(
             f"X has shape {points.shape}, but the graph has {graph.n_nodes} nodes; give the points "
-            "that the graph was learned from"
+            "that the graph was learned from."
         )
     umap = import_extra("umap.umap_")
     a, b = umap.find_ab_params(spread, min_dist)

@@ -82,7 +82,7 @@ def test_bad_usage_is_2(program, arguments: list[str]) -> None:
         (OSError(28, "No space left on device"), 1, "No space left on device"),
         (MemoryError(), 1, "out of memory"),
         (ImportError("install truegraph[parquet]"), 1, "install truegraph[parquet]"),
-        (KeyError("x"), 1, "unexpected KeyError: 'x'. This is a fault of truegraph"),
+        (KeyError("x"), 1, "unexpected KeyError: 'x'. This is a bug in truegraph"),
         (KeyboardInterrupt(), 130, "Interrupted."),
     ],
 )

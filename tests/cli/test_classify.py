@@ -123,11 +123,11 @@ BAD_USAGE = {
     "no labels": (["--edges", "edges.csv"], "there is nothing to learn from"),
     "labels alone": (
         ["--labels", "labels.csv", "--out", "p.csv"],
-        "--labels alone says too little",
+        "--labels alone is not enough",
     ),
     "no out": (ALL_FILES, "--out is missing; name the .csv file for the predictions."),
-    "out ending": ([*ALL_FILES, "--out", "p.xls"], "cannot write .xls. Let the name end in .csv."),
-    "overwrite": ([*ALL_FILES, "--out", "labels.csv"], "--out labels.csv: would overwrite INPUT"),
+    "out ending": ([*ALL_FILES, "--out", "p.xls"], "cannot write .xls; let the name end in .csv."),
+    "overwrite": ([*ALL_FILES, "--out", "labels.csv"], "--out labels.csv would overwrite INPUT"),
     "same twice": ([*ALL_FILES, "--out", "p.csv", "--graph-out", "p.csv"], "are both p.csv"),
     "two models": (
         [*ALL_FILES, "--out", "p.csv", "--model", "gcn,bgcn"],
@@ -143,9 +143,12 @@ BAD_USAGE = {
     ),
     "unknown option": ([*ALL_FILES, "--lables", "x"], "Did you mean '--labels'?"),
     "stray argument": ([*ALL_FILES, "stray"], "not the argument 'stray'"),
-    "degree": ([*ALL_FILES, "--degree", "-1"], "--degree -1.0 must be a finite number above 0."),
+    "degree": (
+        [*ALL_FILES, "--out", "p.csv", "--degree", "-1"],
+        "--degree -1.0 must be a finite number above 0.",
+    ),
     "degree of gcn": (
-        [*ALL_FILES, "--model", "gcn", "--degree", "9"],
+        [*ALL_FILES, "--out", "p.csv", "--model", "gcn", "--degree", "9"],
         "--degree is an option of bgcn",
     ),
     "a data set": (

@@ -48,7 +48,7 @@ def test_the_neighbourhood_of_one_node(program, files: Path) -> None:
         (["graph.csv"], "must be the .npz file of a learned graph"),
         (["missing.npz"], "missing.npz"),
         (["graph.npz", "--centre", "n77"], "centre 'n77' is not known"),
-        (["graph.npz", "--out", "page.txt"], "Let the name end in .html"),
+        (["graph.npz", "--out", "page.txt"], "let the name end in .html"),
         (["graph.npz", "--labels", "strange.csv"], "node in strange.csv 'zz' is not known"),
     ],
 )

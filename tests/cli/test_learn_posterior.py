@@ -75,14 +75,14 @@ def test_the_document(program: Any, source: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--samples", 5], "--samples is an option of the posterior. Add --posterior."),
+        (["--samples", 5], "--samples is an option of the posterior; add --posterior."),
         (["--excess", 0.1], "--excess is an option of the posterior"),
         (
             ["--posterior", "--excess", 0.1, "--concentration", 5],
             "--concentration and --excess both decide the spread",
         ),
         (["--posterior", "--out", "g.npz"], "the posterior is written to .csv only"),
-        (["--posterior", "--concentration", -1], "concentration must be a finite number > 0"),
+        (["--posterior", "--concentration", -1], "concentration=-1.0 must be a finite number > 0"),
     ],
 )
 def test_what_is_refused(program: Any, source: Path, arguments: list[Any], said: str) -> None:

@@ -120,7 +120,7 @@ def test_what_is_missing_moves_probabilities_but_not_the_links(
         (["cora"], "use: truegraph compare links cora --models vgae,bvgae"),
         (["cora", "--model", "vgae", "--trials", "3"], "truegraph compare links cora --trials 3"),
         (["--edges", "edges.csv"], "--out is missing"),
-        (["--edges", "edges.csv", "--out", "l.txt"], "Let the name end in .csv"),
+        (["--edges", "edges.csv", "--out", "l.txt"], "let the name end in .csv"),
         (["--edges", "edges.csv", "--out", "edges.csv"], "would overwrite INPUT"),
         (["--edges", "edges.csv", "--out", "l.csv", "--trials", "3"], "no option '--trials'"),
         (["--edges", "edges.csv", "--out", "l.csv", "--model", "gae,vgae"], "names 2 models"),

@@ -75,7 +75,7 @@ def test_summary_of_ones_own_file(program, ratings: Path, tmp_path: Path) -> Non
         (["--interactions", "none.csv", "--out", "r.csv"], "no such file"),
         (["--interactions", "x.csv", "--trials", "2"], "no option '--trials'"),
         (["--interactions", "x.csv", "--min-rating", "4"], "--min-rating needs --rating"),
-        (["--interactions", "x.csv", "--out", "r.txt"], "Let the name end in .csv"),
+        (["--interactions", "x.csv", "--out", "r.txt"], "let the name end in .csv"),
     ],
 )
 def test_wrong_usage(program, arguments: list[str], message: str) -> None:

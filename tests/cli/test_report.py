@@ -36,7 +36,7 @@ def test_errors_say_what_is_wrong(program, run_folder, tmp_path) -> None:
     assert "there is no run here" in done.err
     done = program("report", run_folder, "--out", tmp_path / "page.pdf")
     assert done.code == 2
-    assert "Let the name end in .html" in done.err
+    assert "let the name end in .html" in done.err
     (tmp_path / "odd.sqlite").write_text("this is no database, but it is long enough to be read")
     assert program("report", tmp_path / "odd.sqlite", "--out", tmp_path / "p.html").code == 2
     assert not (tmp_path / "p.html").exists()

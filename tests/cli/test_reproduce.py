@@ -124,8 +124,8 @@ def test_failed_trials_are_told_in_text_and_exit_code(program, own: Path, monkey
         (["own.toml", "--labels", "five"], "--labels 'five' must be whole numbers"),
         (["own.toml", "--models", "gcn"], "models 'gcn' is not part of experiment 'own'"),
         (["own.toml", "--datasets", "pubmed"], "datasets 'pubmed' is not part"),
-        (["own.toml", "--out", "own.toml"], "--out own.toml: is a file"),
-        (["own.toml", "--cluster", "tcp://127.0.0.1:9", "--jobs", "2"], "jobs is 2"),
+        (["own.toml", "--out", "own.toml"], "--out own.toml is a file"),
+        (["own.toml", "--cluster", "tcp://127.0.0.1:9", "--jobs", "2"], "jobs=2"),
         (
             ["datasets", "--labels", "5"],
             "experiment 'datasets' has no condition 'labels'",

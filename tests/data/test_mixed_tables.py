@@ -98,7 +98,7 @@ def test_parquet_keeps_its_types(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("id,x,x\na,1,2\n", "two columns are called 'x'. Rename one"),
+        ("id,x,x\na,1,2\n", "two columns are called 'x'; rename one"),
         ("id,x\na,1,2\n", "line 2: 3 fields instead of 2"),
         ("id,x\n", "the table has no rows"),
         ("id,x\na,1\nb,-1e400\n", "line 3, column 'x': '-1e400' is too large for float64"),
@@ -112,5 +112,5 @@ def test_faults(tmp_path: Path, content: str, message: str) -> None:
 
 def test_other_encodings_are_named(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id,town\na,Köln\n".encode("latin-1"))
-    with pytest.raises(InputError, match=r"not a text table .* Save it as CSV in UTF-8"):
+    with pytest.raises(InputError, match=r"not a text table .* save it as CSV in UTF-8"):
         read_mixed_table(tmp_path / "t.csv")

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph.data.table_fields import has_header
 from truegraph.data.tables import CsvTable, ParquetTable, open_table
 from truegraph.errors import InputError
 
@@ -122,22 +121,3 @@ def test_parquet_ids_with_gaps(tmp_path: Path) -> None:
     read = open_table(path).columns([0, 1], [], header=True)
     assert read[0].tolist() == ["1", ""]
     assert read[1].tolist() == ["a", ""]
-
-
-@pytest.mark.parametrize(
-    ("first", "expected"),
-    [
-        (["id", "x", "y"], True),
-        (["x", "y"], True),
-        (["a", "0.5", "1"], False),
-        (["0.5", "1"], False),
-        (["0", "1"], False),
-        (["0", "1", "2"], True),
-        (["", "0", "1"], True),
-        (["node", "0", "1"], True),
-        (["x"], True),
-        (["1.5"], False),
-    ],
-)
-def test_what_counts_as_a_header(first: list[str], expected: bool) -> None:
-    assert has_header(first) is expected

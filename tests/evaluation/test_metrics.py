@@ -86,7 +86,7 @@ def test_single_precision_gives_the_same() -> None:
         ([0, 1], PROBABILITIES, r"shape \(2,\) and probabilities \(4, 3\)"),
         ([0], [0.5], "one row of class probabilities"),
         ([], np.empty((0, 3)), r"shape \(0,\)"),
-        ([0, 1, 2, -1], PROBABILITIES, "between -1 and 2.*Leave unlabelled nodes out"),
+        ([0, 1, 2, -1], PROBABILITIES, "between -1 and 2.*leave unlabelled nodes out"),
         ([0, 1, 2, 3], PROBABILITIES, "between 0 and 3"),
         (LABELS, PROBABILITIES * 2, "each row must sum to 1"),
         (LABELS, PROBABILITIES * np.nan, "each row must sum to 1"),

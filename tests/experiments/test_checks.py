@@ -45,8 +45,8 @@ def test_paths_count_from_the_folder_of_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ("edges.csv", "give a table of files for each data set"),
-        ({"mine": "edges.csv"}, "give a table of files for each data set"),
+        ("edges.csv", "must be a table of files for each data set"),
+        ({"mine": "edges.csv"}, "must be a table of files for each data set"),
         ({"cora": {"edges": "e.csv"}}, "choose another name"),
         ({"mine": {"egdes": "e.csv"}}, "Did you mean 'edges'"),
         ({"yours": {"edges": "e.csv"}}, "unknown name of files 'yours'"),
@@ -59,5 +59,5 @@ def test_what_is_refused(files: Any, message: str) -> None:
 
 def test_two_models_alike_are_refused() -> None:
     models = ["gcn", {"name": "gcn", "label": "again"}]
-    with pytest.raises(InputError, match="Remove one of them"):
+    with pytest.raises(InputError, match="remove one of them"):
         Experiment.from_dict(CONTENT | {"models": models})

@@ -13,9 +13,8 @@ import psutil
 import pytest
 
 from truegraph.errors import DataError
-from truegraph.experiments import Experiment, Source, TrialRecord, TrialStore
+from truegraph.experiments import Experiment, TrialRecord, TrialStore
 from truegraph.experiments.cluster import ClusterPool
-from truegraph.experiments.jobs import Job, run_job
 from truegraph.experiments.progress import Watcher
 from truegraph.experiments.runner import run_experiment
 
@@ -174,15 +173,8 @@ def test_a_cluster_without_workers(
         worker.wait()
     monkeypatch.setattr("truegraph.experiments.cluster._WORKERS_TIMEOUT", 1)
     time.sleep(1.0)  # until the scheduler has noticed
-    with pytest.raises(DataError, match=r"has no workers. Start some with: dask worker tcp"):
+    with pytest.raises(DataError, match=r"has no workers; start some with: dask worker tcp"):
         run_experiment(pretend(), tmp_path / "run", cluster=address)
-
-
-def test_another_version_is_refused(tmp_path: Path, pretend: Pretend) -> None:
-    cell = pretend().cells()[0]
-    job = Job(cell, (0,), Source("content of nights", "nowhere"), str(tmp_path), version="9.9")
-    with pytest.raises(DataError, match=r"the run was started with 9.9. Install the same"):
-        run_job(job)
 
 
 def test_without_dask(tmp_path: Path, pretend: Pretend, monkeypatch: pytest.MonkeyPatch) -> None:

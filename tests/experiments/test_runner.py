@@ -174,7 +174,7 @@ def test_bad_data_are_told_before_anything_runs(
 
 def test_bad_calls(tmp_path: Path, pretend: Pretend) -> None:
     for options in ({"jobs": 0}, {"jobs": 2, "cluster": "tcp://127.0.0.1:1"}):
-        with pytest.raises(InputError, match="jobs is"):
+        with pytest.raises(InputError, match="jobs="):
             run_experiment(pretend(), tmp_path, **options)
     (tmp_path / "file").touch()
     with pytest.raises(DataError, match=r"cache .*cannot be made"):

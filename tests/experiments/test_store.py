@@ -108,7 +108,7 @@ def test_other_layouts_are_refused(tmp_path: Path, mine: Experiment) -> None:
     connection.execute("PRAGMA user_version = 99")
     connection.close()
     for opened in (TrialStore.open, lambda path: TrialStore.create(path, mine)):
-        with pytest.raises(DataError, match="has layout 99, this truegraph reads layout 1"):
+        with pytest.raises(DataError, match="has layout 99, but this truegraph reads layout 1"):
             opened(tmp_path)
 
 

@@ -104,10 +104,10 @@ def test_users_and_items_are_joined_by_candidates() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_degree": 0}, "min_degree must be a whole number >= 1, not 0"),
+        ({"min_degree": 0}, "min_degree=0 must be a whole number of at least 1"),
         ({"min_degree": 2.5}, "min_degree"),
-        ({"connected": "yes"}, "connected must be True or False, not 'yes'"),
-        ({"mutual": 1}, "mutual must be True or False, not 1"),
+        ({"connected": "yes"}, "connected='yes' must be True or False"),
+        ({"mutual": 1}, "mutual=1 must be True or False"),
         ({"local_scaling": 0}, "local_scaling"),
         ({"mutual": True, "scope": "global"}, "mutual=True"),
         ({"local_scaling": 7, "scope": "global"}, "local_scaling=7"),

@@ -54,7 +54,7 @@ def test_names_go_on() -> None:
     table = pd.DataFrame(POINTS[:50], index=[f"p{i}" for i in range(50)])
     learner = GraphLearner(degree=4).fit(table[:45])
     assert learner.update(table[45:]).graph_.names == tuple(table.index)
-    with pytest.raises(InputError, match="X has none; give a DataFrame"):
+    with pytest.raises(InputError, match="X has none; give X an index"):
         learner.update(POINTS[50:52])
 
 

@@ -89,26 +89,26 @@ def test_a_degree_beyond_the_stored_pairs() -> None:
 
 
 BAD_OPTIONS = [
-    ({"degree": 0.5}, "degree must be a finite number >= 1, not 0.5"),
-    ({"degree": -3}, "degree must be a finite number >= 1, not -3"),
-    ({"degree": np.nan}, "degree must be a finite number >= 1, not nan"),
-    ({"degree": "ten"}, "degree must be a finite number >= 1 or 'auto', not 'ten'"),
-    ({"theta": 0.0}, "theta must be a finite number > 0, not 0"),
-    ({"alpha": 1.0, "beta": -1.0}, "beta must be a finite number > 0, not -1"),
+    ({"degree": 0.5}, "degree=0.5 must be a finite number >= 1"),
+    ({"degree": -3}, "degree=-3 must be a finite number >= 1"),
+    ({"degree": np.nan}, "degree=nan must be a finite number >= 1"),
+    ({"degree": "ten"}, "degree='ten' must be a finite number >= 1, or 'auto'"),
+    ({"theta": 0.0}, "theta=0.0 must be a finite number > 0"),
+    ({"alpha": 1.0, "beta": -1.0}, "beta=-1.0 must be a finite number > 0"),
     ({"alpha": 1.0}, "given by alpha; give degree, or theta, or alpha and beta together"),
     ({"degree": 3, "theta": 1.0}, "given by degree and theta; give degree, or theta"),
-    ({"metric": "manhattan"}, "metric must be one of 'sqeuclidean'.*not 'manhattan'"),
-    ({"metric": ["cosine"]}, r"metric must be one of .*not \['cosine'\]"),
-    ({"candidates": "annoy"}, "candidates must be one of 'auto'.*not 'annoy'"),
-    ({"candidate_ratio": 0.5}, "candidate_ratio must be a finite number >= 1, not 0.5"),
-    ({"scope": "all"}, "scope must be one of 'candidates', 'global', not 'all'"),
-    ({"solver": "admm"}, "solver must be one of 'newton', 'primal-dual', not 'admm'"),
-    ({"tol": 0.0}, "tol must be a finite number >= 1e-15, not 0"),
-    ({"max_iter": 0}, "max_iter must be a finite number >= 1, not 0"),
-    ({"n_jobs": 0}, "n_jobs must be a number of threads, or -1 for all cores, .*not 0"),
-    ({"n_jobs": "two"}, "n_jobs must be .*not 'two'"),
-    ({"random_state": "seed"}, "random_state must be an integer .*not 'seed'"),
-    ({"random_state": -1}, "random_state must be an integer from 0 .*not -1"),
+    ({"metric": "manhattan"}, "metric='manhattan' must be one of 'sqeuclidean'"),
+    ({"metric": ["cosine"]}, r"metric=\['cosine'\] must be one of"),
+    ({"candidates": "annoy"}, "candidates='annoy' must be one of 'auto'"),
+    ({"candidate_ratio": 0.5}, "candidate_ratio=0.5 must be a finite number >= 1"),
+    ({"scope": "all"}, "scope='all' must be one of 'candidates', 'global'"),
+    ({"solver": "admm"}, "solver='admm' must be one of 'newton', 'primal-dual'"),
+    ({"tol": 0.0}, "tol=0.0 must be a finite number >= 1e-15"),
+    ({"max_iter": 0}, "max_iter=0 must be a finite number >= 1"),
+    ({"n_jobs": 0}, "n_jobs=0 must be a number of threads, -1 for all cores, or None"),
+    ({"n_jobs": "two"}, "n_jobs='two' must be"),
+    ({"random_state": "seed"}, "random_state='seed' must be an integer"),
+    ({"random_state": -1}, "random_state=-1 must be an integer from 0"),
     (
         {"scope": "global", "candidates": "ivf"},
         "scope='global' needs exact search.*candidates='ivf'.*use candidates='exact'",
@@ -194,7 +194,7 @@ def test_bad_users_and_items(tables: tuple, options: dict[str, Any], words: str)
 
 
 def test_a_distance_object_with_one_node() -> None:
-    with pytest.raises(InputError, match=r"1 node\(s\); a graph needs at least two nodes"):
+    with pytest.raises(InputError, match=r"1 node; a graph needs at least two nodes"):
         learn_graph(EmbeddingDistance([[1.0]]), degree=1)
 
 

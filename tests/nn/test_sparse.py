@@ -130,5 +130,5 @@ def test_duplicates_are_summed_and_stored_zeros_kept() -> None:
 
 
 def test_no_matrix_at_all_is_refused() -> None:
-    with pytest.raises(InputError, match="empty list"):
+    with pytest.raises(InputError, match="matrices is empty"):
         FixedSparse([])

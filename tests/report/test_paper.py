@@ -8,7 +8,6 @@ from truegraph.report.paper import (
     PaperFigure,
     paper_tables,
     printed,
-    printed_names,
     put_forward,
     rivals,
 )
@@ -94,4 +93,3 @@ def test_who_is_compared_with_whom() -> None:
     assert rivals("classification") == {}
     assert rivals("links")["bgraphite-vae"] == "graphite-vae"
     assert rivals("recommendation") == {"bmgccf": "mgccf", "bngcf": "ngcf"}
-    assert printed_names("classification")["bgcn-parametric"] == "BGCN"

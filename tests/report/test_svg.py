@@ -87,9 +87,3 @@ def test_the_element_scales_and_says_what_it_shows() -> None:
     assert root.attrib["viewBox"] == "0 0 288 216"
     assert "width" not in root.attrib
     assert root.attrib["aria-label"] == 'x "y" <z>'
-
-
-def test_colours_differ_from_each_other_and_from_the_paper() -> None:
-    for theme in (0, 1):
-        values = [pair[theme] for pair in COLOURS.values()]
-        assert len(set(values)) == len(values)

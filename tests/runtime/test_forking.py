@@ -79,7 +79,7 @@ def test_without_tbb_the_child_is_told_what_to_do() -> None:
     code = COMMON + WAYS["ProcessPoolExecutor"]
     done = run(code, NUMBA_THREADING_LAYER="omp")
     assert done.returncode == 1
-    assert "Start processes with multiprocessing's 'spawn'" in done.stderr
+    assert "start processes with multiprocessing's 'spawn'" in done.stderr
 
 
 def test_a_child_forked_before_the_first_loop_learns() -> None:

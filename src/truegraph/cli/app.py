@@ -117,7 +117,7 @@ def run(arguments: Sequence[str]) -> int:
             if os.environ.get("TRUEGRAPH_TRACEBACK"):
                 raise
             return _failed(
-                f"unexpected {type(error).__name__}: {error}. This is a fault of truegraph; set "
+                f"unexpected {type(error).__name__}: {error}. This is a bug in truegraph; set "
                 "TRUEGRAPH_TRACEBACK=1 to see where, and report it.",
                 1,
             )

@@ -28,6 +28,7 @@ from truegraph.cli.common.outputs import (
 from truegraph.errors import InputError
 from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -141,7 +142,7 @@ def _needed(edges: Path | None, features: Path | None, labels: Path | None) -> P
             "there is nothing to learn from; give --labels, and --edges, --features or both."
         )
     if edges is None and features is None:
-        raise InputError("--labels alone says too little; add --edges, --features or both.")
+        raise InputError("--labels alone is not enough; add --edges, --features or both.")
     return labels
 
 
@@ -198,7 +199,7 @@ def _check_labels(dataset: NodeDataset, job: _Job) -> None:
     if dataset.n_classes < 2:
         found = ", ".join(dataset.class_names or ()) or "none"
         raise InputError(
-            f"{job.labels}: at least two classes are needed, found {found}. Label nodes of another "
+            f"{job.labels}: at least two classes are needed, found {found}; label nodes of another "
             "class as well."
         )
     if dataset.n_nodes < 3:
@@ -294,7 +295,8 @@ def _page(
     size, rest = document["statistics"], predictions[predictions["given"] == "false"]
     return answer_page(
         f"Classes by {document['model']}",
-        f"{len(rest):,} of {size['nodes']:,} nodes labelled from {document['given']:,} labels.",
+        f"{len(rest):,} of {counted(size['nodes'], 'node')} labelled from "
+        f"{counted(document['given'], 'label')}.",
         came_in={**document["files"], **size, "labels given": document["given"]},
         learned={
             "edges of the learned graph": document["learned_edges"],
@@ -316,14 +318,15 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
     size = document["statistics"]
     typer.echo(
         f"Labelled {size['nodes'] - document['given']:,} of {size['nodes']:,} nodes with "
-        f"{document['model']} from {document['given']:,} given labels of {size['classes']} classes"
+        f"{document['model']} from {counted(document['given'], 'given label')} of "
+        f"{counted(size['classes'], 'class', 'classes')}"
     )
     predicted = ", ".join(f"{name} {count:,}" for name, count in document["predicted"].items())
     sure = document["mean_probability"]
     learned = document["learned_edges"]
     rows = [
-        ("observed", "no graph" if size["edges"] is None else f"{size['edges']:,} edges"),
-        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("observed", "no graph" if size["edges"] is None else counted(size["edges"], "edge")),
+        ("learned", "no graph" if learned is None else counted(learned, "edge")),
         ("predicted", predicted or "nothing, every label is given"),
         ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
         ("seconds", f"{document['seconds']:.2f}"),

@@ -120,7 +120,7 @@ def classify(
     files = {"edges": edges, "features": features, "labels": labels}
     name = _dataset(dataset, files, "labels", "cora")
     if dataset is None and edges is None and features is None:
-        raise InputError("--labels alone says too little; add --edges, --features or both.")
+        raise InputError("--labels alone is not enough; add --edges, --features or both.")
     names = cli.model_names(models, CLASSIFIERS)
     chosen = cli.classifier_options(names, degree, samples)
     # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
@@ -207,7 +207,7 @@ def recommend(
         str,
         option(
             MODEL,
-            "Interactions that are no candidates in the test.",
+            "Interactions excluded as candidates in the test.",
             metavar="train|train+validation",
             show_default=True,
         ),
@@ -344,7 +344,7 @@ def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -
     from truegraph.cli.common.running import print_table, print_trials
     from truegraph.report.document import headline
     from truegraph.report.summary import metrics_table
-    from truegraph.report.wording import alike_once
+    from truegraph.wording import alike_once
 
     typer.echo(f"\n{headline(document)}\n")
     if run.cells:

@@ -34,6 +34,7 @@ from truegraph.cli.learn_posterior import (
     write_table,
 )
 from truegraph.runtime.memory import peak_memory_mb
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +134,7 @@ def learn(
     ] = False,
     local_scaling: Annotated[
         int | None,
-        option(SEARCH, "Distances relative to that of the neighbour of this number.", least=1),
+        option(SEARCH, "Divide distances by those to the neighbour of this rank.", least=1),
     ] = None,
     solver: Annotated[
         str,
@@ -343,7 +344,8 @@ def _page(graph: LearnedGraph, job: _Job, heard: Sequence[str]) -> Page:
     certificate = graph.certificate
     return answer_page(
         f"Graph of {Path(job.points.name).name}",
-        f"{graph.n_nodes:,} nodes, {graph.n_edges:,} edges, {certificate.degree:.3g} per node.",
+        f"{counted(graph.n_nodes, 'node')}, {counted(graph.n_edges, 'edge')}, "
+        f"{certificate.degree:.3g} per node.",
         came_in={"file": job.points.name, "points": job.points.matrix.shape, "metric": job.metric},
         learned={
             "edges": graph.n_edges,
@@ -359,12 +361,10 @@ def _page(graph: LearnedGraph, job: _Job, heard: Sequence[str]) -> Page:
 
 
 def _print_summary(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
-    wanted = graph.certificate.wanted_degree
-    typer.echo(
-        f"Learned a graph of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges; "
-        f"mean degree {graph.certificate.degree:.4g}"
-        + ("" if wanted is None else f" ({wanted:g} wanted)")
-    )
+    reached, wanted = graph.certificate.degree, graph.certificate.wanted_degree
+    edges = f"{counted(graph.n_edges, 'edge')}; mean degree {reached:.4g}"
+    asked = "" if wanted is None else f" ({wanted:g} wanted)"
+    typer.echo(f"Learned a graph of {graph.n_nodes:,} nodes and {edges}{asked}")
     certainty = [] if posterior is None else posterior_rows(posterior)
     print_rows([*_quality(graph.certificate, job), *certainty, *_cost(graph.certificate, job)])
 
@@ -380,7 +380,7 @@ def _quality(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:
         ("optimality", f"relative gap {certificate.relative_gap:.1e} among {among}"),
         ("solver", f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})"),
         ("theta", f"{certificate.theta:.6g}"),
-        ("candidates", f"{certificate.candidate_pairs:,} pairs, {found}"),
+        ("candidates", f"{counted(certificate.candidate_pairs, 'pair')}, {found}"),
     ]
 
 

@@ -45,10 +45,10 @@ def posterior_request(
     if not wanted:
         given = next((name for name, value in options.items() if value is not None), None)
         if given is not None:
-            raise InputError(f"{given} is an option of the posterior. Add --posterior.")
+            raise InputError(f"{given} is an option of the posterior; add --posterior.")
         return None
     if concentration is not None and excess is not None:
-        raise InputError("--concentration and --excess both decide the spread. Give one of them.")
+        raise InputError("--concentration and --excess both decide the spread; give one of them.")
     if out is not None and out.suffix.lower() != ".csv":
         raise InputError(
             f"--out {out}: the posterior is written to .csv only. Let the name end in .csv; of a "

@@ -26,6 +26,7 @@ from truegraph.cli.common.outputs import (
 from truegraph.errors import InputError
 from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
+from truegraph.wording import counted
 
 _REASONS = (
     "Look at these first. Of suggestions stated at a probability p, about a share p is right, "
@@ -266,7 +267,8 @@ def _page(
 
     return answer_page(
         f"Links by {document['model']}",
-        f"{len(table):,} links suggested for {document['statistics']['nodes']:,} nodes.",
+        f"{counted(len(table), 'link')} suggested for "
+        f"{counted(document['statistics']['nodes'], 'node')}.",
         came_in={**document["files"], **document["statistics"]},
         learned={"edges of the learned graph": document["learned_edges"]},
         sure={
@@ -292,8 +294,8 @@ def _shown(table: pd.DataFrame) -> pd.DataFrame:
 def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> None:
     size = document["statistics"]
     typer.echo(
-        f"Suggested {document['suggested']:,} links for {size['nodes']:,} nodes with "
-        f"{size['edges']:,} edges, by {job.model}"
+        f"Suggested {counted(document['suggested'], 'link')} for {counted(size['nodes'], 'node')} "
+        f"with {counted(size['edges'], 'edge')}, by {job.model}"
     )
     learned = document["learned_edges"]
     rows = [
@@ -303,7 +305,7 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
     rows += [
         ("missing", f"{document['missing']:.2g} of the true links are taken to be missing"),
         ("searched", document["searched"]),
-        ("learned", "no graph" if learned is None else f"{learned:,} edges"),
+        ("learned", "no graph" if learned is None else counted(learned, "edge")),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     rows += [("note", note) for note in document["notes"]]

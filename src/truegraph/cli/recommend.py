@@ -24,6 +24,7 @@ from truegraph.cli.common.outputs import (
 from truegraph.errors import InputError
 from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.recommend.names import MODELS
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,7 +234,7 @@ def _page(
     size = document["statistics"]
     return answer_page(
         f"Recommendations by {document['model']}",
-        f"{document['k']} items for each of {size['users']:,} users.",
+        f"{counted(document['k'], 'item')} for each of {counted(size['users'], 'user')}.",
         came_in={"interactions": document["interactions"], **size},
         learned={
             "fitted to": document["fitted_to"],
@@ -253,15 +254,18 @@ def _page(
 def _print_summary(document: dict[str, Any], job: _Job) -> None:
     size = document["statistics"]
     typer.echo(
-        f"{job.k} items for each of {size['users']:,} users with {job.model}, from "
-        f"{size['interactions']:,} interactions with {size['items']:,} items"
+        f"{counted(job.k, 'item')} for each of {counted(size['users'], 'user')} with {job.model}, "
+        f"from {counted(size['interactions'], 'interaction')} with {counted(size['items'], 'item')}"
     )
     recall, removed = document["validation_recall@20"], document["removed_fraction"]
     chosen = document["chosen"] or {}
     rows = [
         ("validation", "-" if recall is None else f"recall@20 {recall:.1%}"),
         ("fitted to", document["fitted_to"]),
-        ("popular", f"{document['users_with_popular_items']} users got the most popular items"),
+        (
+            "popular",
+            f"{counted(document['users_with_popular_items'], 'user')} got the most popular items",
+        ),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     if chosen:

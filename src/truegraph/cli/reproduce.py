@@ -120,7 +120,7 @@ def _labels(text: str | None) -> dict[str, list[int]]:
         return {"labels": [int(word) for word in text.split(",")]}
     except ValueError as error:
         raise InputError(
-            f"--labels {text!r} must be whole numbers with commas, such as 5,10."
+            f"--labels {text!r} must be whole numbers separated by commas, such as 5,10."
         ) from error
 
 

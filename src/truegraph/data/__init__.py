@@ -1,4 +1,4 @@
-"""What comes in: data sets, readers for users' files, leak-free splits, safe storage.
+"""Input: data sets, readers for users' files, leak-free splits, safe storage.
 
 The names are listed in ``__init__.pyi`` and loaded on first use: the readers need pandas.
 """

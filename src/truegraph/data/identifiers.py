@@ -51,7 +51,7 @@ def _check_present(values: Iterable[Any], name: str, place_of: Callable[[Any], i
     for value in values:
         if value is None or value == "" or value != value:  # NaN is not equal to itself
             raise InputError(
-                f"{name}: entry {place_of(value)} is {value!r}, a missing id. Remove the row."
+                f"{name}: entry {place_of(value)} is {value!r}, a missing id; remove the row."
             )
 
 
@@ -67,7 +67,7 @@ def _ordered(values: Iterable[Any]) -> list[Any]:
 
 
 def check_names(names: Iterable[Hashable], count: int) -> tuple[Hashable, ...]:
-    """Return the names of `count` nodes, each of its own: NumPy's scalars become Python's."""
+    """Return the names of `count` nodes, all distinct; NumPy's scalars become Python's."""
     plain = tuple(_plain(name) for name in names)
     if len(plain) != count:
         raise InputError(f"{len(plain)} names are given for {count} nodes; give one per node.")
@@ -93,14 +93,14 @@ def row_names(X: Any) -> list[Hashable] | None:
         twice = index[index.duplicated()][0]
         raise InputError(
             f"the index of X holds {twice!r} more than once, but names its rows; use "
-            "X.reset_index(drop=True), or an index of distinct names"
+            "X.reset_index(drop=True), or an index of distinct names."
         )
     plain = (str, int, float, tuple, np.generic)
     return [name if isinstance(name, plain) else str(name) for name in names]
 
 
 def unknown_id(value: Any, known: Collection[Hashable], what: str) -> InputError:
-    """Return the error that says that an id is not known, and what ids look like."""
+    """Return the error for an unknown id, with a hint at what ids look like."""
     near = next(_same_text(value, known), None)
     if near is not None:
         hint = f"Did you mean {near!r}, of type {type(near).__name__}?"
@@ -132,8 +132,8 @@ def _to_json(value: Any, name: str) -> Any:
     if isinstance(value, tuple):
         return {"tuple": [_to_json(part, name) for part in value]}
     raise InputError(
-        f"{name}: id {value!r} has type {type(value).__name__}, which cannot be saved. "
-        "Use strings, numbers or tuples of them as ids."
+        f"{name}: id {value!r} has type {type(value).__name__}, which cannot be saved; "
+        "use strings, numbers or tuples of them as ids."
     )
 
 

@@ -1,4 +1,4 @@
-"""Warnings about points that can be used, but whose distances may not mean what one thinks."""
+"""Warnings about points that can be used, but whose distances may be misleading."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def warn_about_points(points: Any, metric: str = "sqeuclidean") -> None:
 
 
 def points_advice(points: Any, metric: str = "sqeuclidean") -> list[str]:
-    """Return what is to be said about points, in whole sentences."""
+    """Return advice about points, in full sentences."""
     rows, columns = points.shape
     if rows < 3:
         return []

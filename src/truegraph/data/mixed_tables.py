@@ -69,7 +69,7 @@ def read_mixed_table(path: str | os.PathLike[str]) -> MixedTable:
     names = [name.strip() for name in table.first] if named else _numbered(len(table.first))
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"{path}: two columns are called {twice!r}. Rename one of them.")
+        raise InputError(f"{path}: two columns are called {twice!r}; rename one of them.")
     return MixedTable(table, frame.set_axis(names, axis=1), header, notes)
 
 
@@ -151,7 +151,7 @@ def _with_numbers(
         row = int(values.fillna("").str.contains(".", regex=False).to_numpy().argmax())
         problem = (
             f"{values.iloc[row]!r} has a decimal point, but column "
-            f"{_name(table, commas[0], header)} has decimal commas. Write both in the same way."
+            f"{_name(table, commas[0], header)} has decimal commas; write both in the same way."
         )
         raise table_error(table, row, int(clash[0]), problem, header=header)
     frame = frame.copy()

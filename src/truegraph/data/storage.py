@@ -36,7 +36,7 @@ _NPZ_DAMAGE = (
 
 @contextmanager
 def atomic_write(path: PathLike) -> Iterator[Path]:
-    """Give a temporary path to write to, and put it in place of `path` on success.
+    """Yield a temporary path to write to, and move it to `path` on success.
 
     The temporary file lies in the same folder and keeps the suffix of `path`; missing parent
     folders are made. File and folder are flushed to disk before and after the rename.
@@ -71,7 +71,7 @@ def atomic_write(path: PathLike) -> Iterator[Path]:
 
 
 def _not_written(target: Path, error: OSError) -> WriteError:
-    kept = "The file of before is kept." if target.exists() else "Nothing was written."
+    kept = "The previous file is kept." if target.exists() else "Nothing was written."
     return WriteError(
         f"{target}: cannot be written: {error.strerror or error}. {kept} Free some space, or write "
         "elsewhere."
@@ -109,8 +109,8 @@ def read_json(path: PathLike) -> Any:
         return json.loads(existing_file(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise InputError(
-            f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}. "
-            "Write the file again."
+            f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
+            "write the file again."
         ) from error
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not valid JSON: it is not UTF-8 text.") from error
@@ -125,8 +125,8 @@ def write_npz(path: PathLike, arrays: Mapping[str, NDArray[Any]], *, compress: b
     for name, array in arrays.items():
         if np.asarray(array).dtype.hasobject:
             raise InputError(
-                f"array {name!r} for {path} has dtype object, which only a pickle can hold. "
-                "Convert it to numbers or fixed-width strings first."
+                f"array {name!r} for {path} has dtype object, which only a pickle can hold; "
+                "convert it to numbers or fixed-width strings first."
             )
     contents: dict[str, Any] = dict(arrays)
     save = np.savez_compressed if compress else np.savez
@@ -168,15 +168,15 @@ def read_npz(path: PathLike, *, artefact: bool = False) -> dict[str, NDArray[Any
     except InputError:
         raise
     except MemoryError as error:
-        raise InputError(f"{path}: holds more than this computer's memory ({error}).") from error
+        raise InputError(f"{path} holds more than this computer's memory ({error}).") from error
     except _NPZ_DAMAGE as error:
         if "allow_pickle" in str(error):
             raise InputError(
-                f"{path}: holds pickled objects, which are never loaded because loading them "
+                f"{path} holds pickled objects, which are never loaded because loading them "
                 f"can run code. {_REMEDY}"
             ) from error
         raise InputError(
-            f"{path}: damaged or truncated npz file ({error}). Copy or write the file again."
+            f"{path}: damaged or truncated npz file ({error}); copy or write the file again."
         ) from error
 
 
@@ -187,7 +187,7 @@ _MOST_ARRAYS = 10_000
 
 
 def check_npz_sizes(path: Path, most_ratio: float) -> None:
-    """Raise unless the arrays of an npz file are as large as their headers and the zip say.
+    """Raise unless the arrays of an npz file are as large as their headers and the zip claim.
 
     Only headers are read. An array may be `most_ratio` times as large as its packed form, unless
     all of them together are small.
@@ -196,14 +196,16 @@ def check_npz_sizes(path: Path, most_ratio: float) -> None:
         members = archive.infolist()
         names = {member.filename for member in members}
         if len(members) > _MOST_ARRAYS or len(names) < len(members):
-            raise InputError(f"{path}: damaged npz file: {len(members)} arrays, some by one name.")
+            raise InputError(
+                f"{path}: damaged npz file: {len(members)} arrays, some with the same name."
+            )
         total = sum(member.file_size for member in members)
         for member in members:
             ratio = member.file_size / max(member.compress_size, 1)
             if ratio > (_MOST_RATIO if total <= _SMALL else most_ratio):
                 raise InputError(
                     f"{path}: refused: {member.filename} would unpack to {member.file_size} bytes "
-                    f"from {member.compress_size}. Copy or write the file again."
+                    f"from {member.compress_size}; copy or write the file again."
                 )
             if member.filename.endswith(".npy"):
                 _check_header(path, archive, member)
@@ -223,8 +225,8 @@ def _check_header(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo)
     wanted = math.prod(shape) * dtype.itemsize
     if not dtype.hasobject and (any(size < 0 for size in shape) or wanted != held):
         raise InputError(
-            f"{path}: damaged npz file: {member.filename} says {wanted} bytes and holds {held}. "
-            "Copy or write the file again."
+            f"{path}: damaged npz file: {member.filename} claims {wanted} bytes and holds {held}; "
+            "copy or write the file again."
         )
 
 
@@ -245,9 +247,9 @@ def existing_file(path: PathLike) -> Path:
     """Return `path` as a Path, or raise an InputError if it is not a readable file."""
     file = Path(path)
     if file.is_dir():
-        raise InputError(f"{path}: is a folder, not a file. Give the path of the file in it.")
+        raise InputError(f"{path} is a folder, not a file; give the path of the file in it.")
     if not file.is_file():
-        raise InputError(f"{path}: no such file. Check the path (working folder: {Path.cwd()}).")
+        raise InputError(f"{path}: no such file; check the path (working folder: {Path.cwd()}).")
     if not os.access(file, os.R_OK):
         raise InputError(f"{path}: no permission to read the file.")
     return file
@@ -320,6 +322,6 @@ def read_safetensors(path: PathLike) -> dict[str, NDArray[Any]]:
         arrays: dict[str, NDArray[Any]] = load_file(existing_file(path))
     except (SafetensorError, ValueError, KeyError) as error:
         raise InputError(
-            f"{path}: damaged or not a safetensors file ({error}). Copy or write it again."
+            f"{path}: damaged or not a safetensors file ({error}); copy or write it again."
         ) from error
     return arrays

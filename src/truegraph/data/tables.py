@@ -1,7 +1,7 @@
 """Users' tables as CSV or Parquet, with errors that name the file, the line and the column.
 
 Reading is left to pandas, which is fast but does not say where a file is wrong and passes over some
-faults in silence. So the number of fields is counted here, and a failed read is repeated slowly to
+faults silently. So the number of fields is counted here, and a failed read is repeated slowly to
 find the place.
 """
 
@@ -57,7 +57,7 @@ class CsvTable:
         except (UnicodeDecodeError, csv.Error) as error:
             raise _no_text(self.path, error) from error
         if not self.first:
-            raise InputError(f"{path}: the file is empty. Give a table with one row per line.")
+            raise InputError(f"{path}: the file is empty; give a table with one row per line.")
 
     def _top(self) -> tuple[str, int, str]:
         """Return the last comment, the number of lines up to it, and the first line below."""
@@ -201,7 +201,7 @@ class CsvTable:
         if line:
             raise InputError(
                 f"{self.path}, line {line}: {count} fields instead of {len(self.first)} as on the "
-                "first line. Correct the line."
+                "first line; correct the line."
             )
 
     def _uneven_lines(self) -> Iterator[tuple[int, int]]:
@@ -235,7 +235,7 @@ class CsvTable:
 
 
 def _no_text(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path}: not a text table ({error}). Save it as CSV in UTF-8.")
+    return InputError(f"{path}: not a text table ({error}); save it as CSV in UTF-8.")
 
 
 class ParquetTable:
@@ -254,7 +254,7 @@ class ParquetTable:
             frame = pd.read_parquet(self.path)
         except ImportError as error:
             raise ImportError(
-                "reading Parquet needs pyarrow. Install it with: pip install 'truegraph[parquet]'"
+                "reading Parquet needs pyarrow; install it with: pip install 'truegraph[parquet]'"
             ) from error
         except (ValueError, OSError) as error:
             raise InputError(f"{path}: not a readable Parquet file ({error}).") from error
@@ -323,7 +323,7 @@ def open_table(path: str | os.PathLike[str]) -> Table:
     if suffix in PARQUET_ENDINGS:
         return ParquetTable(path)
     raise InputError(
-        f"{path}: the ending {suffix!r} is not that of a table. Give a .csv or .parquet file."
+        f"{path}: the ending {suffix!r} is not that of a table; give a .csv or .parquet file."
     )
 
 
@@ -340,8 +340,8 @@ def check_named_once(table: Table, places: Iterable[int]) -> None:
     for place in places:
         if names.count(names[place]) > 1:
             raise InputError(
-                f"{table.path}: two columns are called {table.first[place].strip()!r}. "
-                "Rename one of them."
+                f"{table.path}: two columns are called {table.first[place].strip()!r}; "
+                "rename one of them."
             )
 
 
@@ -361,5 +361,5 @@ def checked_frame(
 
 def _fault(value: Any) -> str:
     if value is None or str(value) == "":
-        return "the value is missing. Give a number."
-    return f"{str(value)!r} is not a finite number. Correct or remove it."
+        return "the value is missing; give a number."
+    return f"{str(value)!r} is not a finite number; correct or remove it."

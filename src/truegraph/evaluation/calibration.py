@@ -1,4 +1,4 @@
-"""Whether a predicted probability of 0.8 is right eight times in ten."""
+"""Calibration: whether predictions made with probability 0.8 are right eight times in ten."""
 
 from __future__ import annotations
 

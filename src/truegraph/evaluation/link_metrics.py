@@ -62,7 +62,7 @@ def hits_at(links: ArrayLike, non_links: ArrayLike, k: int) -> float:
 def mean_reciprocal_rank(links: ArrayLike, non_links: ArrayLike) -> float:
     """Return 1 / (rank of a link among all non-links), averaged over the links.
 
-    Of non-links with the same score half stand before the link.
+    Half of the non-links with the same score count as ranked before the link.
 
     Parameters
     ----------

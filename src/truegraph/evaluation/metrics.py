@@ -120,7 +120,7 @@ def checked_probabilities(
     if truth.min() < 0 or truth.max() >= values.shape[1]:
         raise InputError(
             f"labels lie between {truth.min()} and {truth.max()}, but probabilities has columns "
-            f"0 to {values.shape[1] - 1}. Leave unlabelled nodes out."
+            f"0 to {values.shape[1] - 1}; leave unlabelled nodes out."
         )
     if not np.allclose(values.sum(axis=1), 1, atol=1e-3) or values.min() < 0:
         raise InputError("probabilities must not be negative, and each row must sum to 1.")

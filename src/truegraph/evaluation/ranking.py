@@ -44,7 +44,7 @@ class RankingScores:
     skipped : int
         Users without held-out items.
     mask : tuple of str
-        Which interactions were no candidates, as told by the caller.
+        Which interactions were excluded as candidates, as stated by the caller.
     """
 
     users: NDArray[np.int64]
@@ -75,11 +75,11 @@ def score_rankings(
         Each user's best items, best first; -1 where a list has ended. For `ndcg_ngcf` in the form
         of NGCF's code the depth is 100.
     held_out : csr_array of shape (n_users, n_items)
-        Interactions to be found; what is stored counts.
+        Interactions to be found: the stored entries.
     ks : sequence of int, default=(10, 20)
         Lengths at which the lists are cut.
     mask : sequence of str, default=("train",)
-        Which interactions were no candidates; kept for the record.
+        Which interactions were excluded as candidates; kept for the record.
 
     Returns
     -------

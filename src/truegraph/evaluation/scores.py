@@ -26,7 +26,7 @@ class Metric:
     ----------
     heading : str
     better : str
-        "higher", "lower" or, for mere counts, "neither".
+        "higher", "lower", or "neither" for plain counts.
     percent : bool
         Whether it is a share, shown in per cent.
     digits : int

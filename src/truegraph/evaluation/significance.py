@@ -92,7 +92,7 @@ def paired_wilcoxon(first: ArrayLike, second: ArrayLike) -> PairedTest:
             f"first has shape {one.shape} and second {two.shape}; both need the same trials."
         )
     if not (np.isfinite(one).all() and np.isfinite(two).all()):
-        raise InputError("first and second must be finite. Leave failed trials out of both.")
+        raise InputError("first and second must be finite; leave failed trials out of both.")
     difference = one - two
     if not difference.any():
         return PairedTest(statistic=0.0, p_value=1.0, mean_difference=0.0, n=len(one))

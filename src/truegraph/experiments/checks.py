@@ -1,4 +1,4 @@
-"""Checks of what an experiment's file says."""
+"""Checks of the contents of an experiment file."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ FILE_KEYS = ("edges", "features", "labels", "interactions")  # of an experiment'
 
 
 def check_known(given: Iterable[str], known: tuple[str, ...], what: str) -> None:
-    """Raise an InputError for the first name that is not known, with the nearest that is."""
+    """Raise an InputError that names the first unknown name and the nearest known one."""
     for name in given:
         if name not in known:
             raise InputError(f"unknown {what} {name!r}.{suggestion(name, known)}")
 
 
 def check_number(name: str, value: Any, least: int) -> int:
-    """Return a whole number that is not below the least."""
+    """Return a whole number of at least `least`, or raise an InputError."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name} is {value!r}. Give a whole number of {least} or more.")
+        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
     return value
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:
-    """Return a list of different texts as a tuple; one text stands for a list of one."""
+    """Return a list of distinct strings as a tuple; a single string counts as a list of one."""
     items = [value] if isinstance(value, str) else value
     is_list = isinstance(items, list | tuple) and all(isinstance(item, str) for item in items)
     if not is_list or not items or len(set(items)) < len(items):
-        raise InputError(f"{name} is {value!r}. Give a list of different names.")
+        raise InputError(f"{name}={value!r} must be a list of different names.")
     return tuple(items)
 
 
@@ -50,7 +50,7 @@ def check_conditions(
 def _values(name: str, given: Any, condition: Condition) -> tuple[Any, ...]:
     values = given if isinstance(given, list | tuple) else [given]
     if not values or len(set(map(repr, values))) < len(values):
-        raise InputError(f"{name} is {given!r}. Give one value, or a list of different ones.")
+        raise InputError(f"{name}={given!r} must be one value, or a list of different ones.")
     for value in values:
         _check_value(name, value, condition)
     return tuple(values)
@@ -59,12 +59,12 @@ def _values(name: str, given: Any, condition: Condition) -> tuple[Any, ...]:
 def _check_value(name: str, value: Any, condition: Condition) -> None:
     kinds = (int, float) if condition.kind is float else (condition.kind,)
     if type(value) not in kinds:
-        raise InputError(f"{name} is {value!r}. Give a value of type {condition.kind.__name__}.")
+        raise InputError(f"{name}={value!r} must be of type {condition.kind.__name__}.")
     if condition.choices and value not in condition.choices:
         there = ", ".join(map(str, condition.choices))
-        raise InputError(f"{name} is {value!r}. Use one of {there}.")
+        raise InputError(f"{name}={value!r} must be one of {there}.")
     if condition.least is not None and float(value) < condition.least:
-        raise InputError(f"{name} is {value!r}. Give {condition.least} or more.")
+        raise InputError(f"{name}={value!r} must be at least {condition.least}.")
 
 
 def without_none(value: Any) -> Any:
@@ -79,7 +79,7 @@ def check_files(given: Any, task: Task) -> dict[str, dict[str, Any]]:
     if not isinstance(given, Mapping) or not all(
         isinstance(own, Mapping) for own in given.values()
     ):
-        raise InputError(f"files is {given!r}; give a table of files for each data set.")
+        raise InputError(f"files={given!r} must be a table of files for each data set.")
     for name, own in given.items():
         if name in REGISTRY or name in INTERACTION_SETS:
             raise InputError(

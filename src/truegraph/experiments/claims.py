@@ -2,7 +2,7 @@
 
 A claim is a lock on one byte of a file, at the place that the trial's hash names. The system lifts
 the locks of a process that dies, however it dies, so there are no stale claims to clear away.
-Where locks cannot be had, work may be done twice, but the store still keeps it once.
+On file systems without locks, work may be done twice, but the store still keeps it once.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Claims:
             self._file = path.open("ab")
         except OSError as error:
             raise DataError(
-                f"{path}: cannot be written ({error.strerror}). "
-                "Choose a folder that you may write to."
+                f"{path}: cannot be written ({error.strerror}); "
+                "choose a folder that you may write to."
             ) from error
 
     def take(self, cell: Cell, fingerprint: str, seed: int) -> bool:
@@ -50,7 +50,7 @@ class Claims:
         return True
 
     def release(self, cell: Cell, fingerprint: str, seed: int) -> None:
-        """Give a trial up."""
+        """Give up the claim on a trial."""
         try:
             import fcntl
         except ModuleNotFoundError:

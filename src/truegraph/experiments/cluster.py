@@ -39,14 +39,14 @@ class ClusterPool(Pool):
             from distributed import Client
         except ModuleNotFoundError as error:
             raise DataError(
-                f"cluster {address!r} needs Dask. Install it with: pip install 'truegraph[cluster]'"
+                f"cluster {address!r} needs Dask; install it with: pip install 'truegraph[cluster]'"
             ) from error
         self.address = address
         try:
             self._client = Client(address, timeout=_TIMEOUT, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise DataError(
-                f"cluster {address!r} cannot be reached ({error}). Give the address that "
+                f"cluster {address!r} cannot be reached ({error}); give the address that "
                 "`dask scheduler` prints, such as tcp://10.0.0.5:8786."
             ) from error
         self._running: dict[Future, Job] = {}
@@ -59,7 +59,7 @@ class ClusterPool(Pool):
         except OSError as error:
             self.close()
             raise DataError(
-                f"cluster {self.address!r} has no workers. Start some with: "
+                f"cluster {self.address!r} has no workers; start some with: "
                 f"dask worker {self.address} --nthreads 1"
             ) from error
 

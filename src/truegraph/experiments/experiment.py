@@ -56,9 +56,9 @@ class ModelEntry:
     settings : dict
         What differs from the model's defaults.
     datasets : tuple of str, or None
-        The only data sets it is run on; None for all.
+        The only data sets to run it on; None for all.
     on : dict of str to dict
-        Settings for one data set, beside or instead of the others.
+        Settings for one data set, which add to the others or override them.
     """
 
     name: str
@@ -80,7 +80,7 @@ class ModelEntry:
         return replace(self, datasets=left, on=on) if left else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the entry as it stands in a file."""
+        """Return the entry as it is written in a file."""
         entry: dict[str, Any] = {"name": self.name, "label": self.label, **self.settings}
         if self.datasets is not None:
             entry["datasets"] = list(self.datasets)
@@ -107,7 +107,7 @@ class Experiment:
     metrics : tuple of str
         What is shown, the most important one first. All metrics of the task are stored.
     batch : int or None
-        Most trials of a cell that are run together; None leaves it to the task.
+        Largest number of trials of a cell to run together; None leaves it to the task.
     keep : tuple of str
         Artefacts to keep in the run's folder, of those that the task offers.
     compare : str or None
@@ -133,7 +133,7 @@ class Experiment:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Experiment:
-        """Make an experiment of what a file says, and refuse what is not known."""
+        """Build an experiment from the content of a file; unknown keys are refused."""
         task = find_task(str(_required(content, "task")))
         check_known(content, (*_OWN_KEYS, *task.conditions), "key")
         name = _checked_name(_required(content, "name"))
@@ -162,7 +162,7 @@ class Experiment:
         try:
             text = file.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"{path}: cannot be read ({error}). Check the path.") from error
+            raise InputError(f"{path}: cannot be read ({error}); check the path.") from error
         try:
             content = {"name": file.stem} | tomllib.loads(text)
             return cls.from_dict(with_folder(content, file.parent))
@@ -248,7 +248,7 @@ class Experiment:
         entries = tuple(entry for entry in left if entry is not None)
         if not entries:
             raise InputError(
-                f"nothing is left of experiment {self.name!r}: it runs none of the models "
+                f"nothing is left to run of experiment {self.name!r}: it runs none of the models "
                 f"{', '.join(entry.label for entry in wanted)} on {', '.join(places)}."
             )
         return replace(
@@ -312,7 +312,7 @@ def find_experiment(name: str) -> Experiment:
 
 def _required(content: Mapping[str, Any], key: str) -> Any:
     if key not in content:
-        raise InputError(f"{key!r} is missing. Add it to the experiment.")
+        raise InputError(f"{key!r} is missing; add it to the experiment.")
     return content[key]
 
 
@@ -331,22 +331,22 @@ def _some(
         if value not in known:
             there = ", ".join(map(str, known))
             raise InputError(
-                f"{name} {value!r} is not part of experiment {experiment!r}, which has {there}. "
-                "Choose among them, or write an experiment of your own."
+                f"{name} {value!r} is not part of experiment {experiment!r}, which has {there}; "
+                "choose among them, or write an experiment of your own."
             )
     return tuple(value for value in known if value in wanted)
 
 
 def _entries(content: Any, task: Task) -> tuple[ModelEntry, ...]:
     if not isinstance(content, list) or not content:
-        raise InputError(f"models is {content!r}. Give a list of names or tables.")
+        raise InputError(f"models={content!r} must be a list of names or tables.")
     return tuple(_entry(item, task) for item in content)
 
 
 def _entry(item: Any, task: Task) -> ModelEntry:
     table = {"name": item} if isinstance(item, str) else item
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
-        raise InputError(f"models has an entry {item!r}. Give a name, or a table with a name.")
+        raise InputError(f"models has an entry {item!r}; give a name, or a table with a name.")
     settings = {
         key: without_none(value)
         for key, value in table.items()
@@ -355,7 +355,7 @@ def _entry(item: Any, task: Task) -> ModelEntry:
     name, on = table["name"], table.get("on", {})
     check_known([name], tuple(task.models), "model")
     if not isinstance(on, Mapping) or not all(isinstance(own, Mapping) for own in on.values()):
-        raise InputError(f"'on' of model {name!r} is {on!r}. Give a table for each data set.")
+        raise InputError(f"'on' of model {name!r} is {on!r}; give one table per data set.")
     only = texts("datasets", table["datasets"]) if "datasets" in table else None
     special = {dataset: without_none(dict(own)) for dataset, own in on.items()}
     _check_plain(name, settings, special)
@@ -376,7 +376,7 @@ def _check_cells(experiment: Experiment) -> None:
     labels = [entry.label for entry in experiment.models]
     for label in labels:
         if labels.count(label) > 1:
-            raise InputError(f"two models are labelled {label!r}. Give each a label of its own.")
+            raise InputError(f"two models are labelled {label!r}; give each a label of its own.")
     if experiment.compare is not None:
         check_known([experiment.compare], tuple(labels), "model to compare")
     for entry in experiment.models:
@@ -385,4 +385,4 @@ def _check_cells(experiment: Experiment) -> None:
     check_known(experiment.files, experiment.datasets, "name of files")
     keys = [cell.key for cell in experiment.cells()]
     if len(set(keys)) < len(keys):
-        raise InputError("two models have the same name and settings. Remove one of them.")
+        raise InputError("two models have the same name and settings; remove one of them.")

@@ -62,7 +62,7 @@ class Finished:
     records : list of TrialRecord
         One per seed, done or failed.
     artefacts : dict
-        Arrays under the name of the file that they belong into.
+        Arrays by the name of the file that they belong in.
     """
 
     job: Job
@@ -74,8 +74,8 @@ def run_job(job: Job) -> Finished:
     """Run a batch together; if that fails, run its trials one by one."""
     if job.version != truegraph.__version__:
         raise DataError(
-            f"a worker has truegraph {truegraph.__version__}, the run was started with "
-            f"{job.version}. Install the same version everywhere."
+            f"a worker has truegraph {truegraph.__version__}, but the run was started with "
+            f"{job.version}; install the same version everywhere."
         )
     return _run(find_task(job.cell.task), job)
 

@@ -57,7 +57,7 @@ class Naming:
         return [item.dataset, *(str(item.conditions.get(name, "")) for name in self.swept)]
 
     def fixed_text(self) -> str:
-        """Return a sentence about what does not vary, after a blank; "" if nothing is fixed."""
+        """Return a sentence about what does not vary, with a leading space; "" if there is none."""
         if not self.fixed:
             return ""
         return f" Conditions: {', '.join(f'{n} {value}' for n, value in self.fixed.items())}."

@@ -32,7 +32,7 @@ from truegraph.experiments.workers import Pool, local_pool
 
 @dataclass(frozen=True)
 class RunSummary:
-    """What a run came to.
+    """The outcome of a run.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class RunSummary:
     run : int
         Trials that were run just now, the failed ones included.
     seconds : float
-        Time that this took.
+        How long this took.
     """
 
     wanted: int
@@ -54,7 +54,7 @@ class RunSummary:
 
     @property
     def missing(self) -> int:
-        """Trials that were left to other processes, which were at them."""
+        """Trials left to other processes that were already running them."""
         return self.wanted - self.done - self.failed
 
 
@@ -87,7 +87,7 @@ def run_experiment(
     retry_failed : bool
         Whether to run trials again that failed before.
     watcher : Watcher, optional
-        Told what goes on.
+        Notified of progress.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def run_experiment(
     wanted = part or experiment
     if jobs is not None and (jobs < 1 or cluster is not None):
         raise InputError(
-            f"jobs is {jobs}. Give 1 or more, and leave it out with a cluster, which has workers "
+            f"jobs={jobs} must be at least 1, and left out with a cluster, which has workers "
             "of its own."
         )
     task = find_task(wanted.task)
@@ -140,7 +140,7 @@ def _made_folder(cache: Path) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"cache {cache}: cannot be made ({error.strerror}). Choose another folder for it."
+            f"cache {cache}: cannot be made ({error.strerror}); choose another folder for it."
         ) from error
     return cache.absolute()
 

@@ -134,7 +134,7 @@ class TrialStore:
         path = _store_path(folder)
         if not path.is_file():
             raise DataError(
-                f"{path}: there is no run here. Give the folder that truegraph reproduce wrote."
+                f"{path}: there is no run here; give the folder that truegraph reproduce wrote."
             )
         with _told(path):
             # Not mode=ro: what a killed writer left half done could not be rolled back. SQLite
@@ -177,7 +177,7 @@ class TrialStore:
             if before != experiment.name:
                 raise InputError(
                     f"{self.path}: holds the trials of experiment {before!r}, not of "
-                    f"{experiment.name!r}. Choose another folder."
+                    f"{experiment.name!r}; choose another folder."
                 )
         self._connection.execute(
             "INSERT OR REPLACE INTO run VALUES ('experiment', ?)",
@@ -194,8 +194,8 @@ class TrialStore:
         version = self._version()
         if version != _VERSION:
             raise DataError(
-                f"{self.path}: has layout {version}, this truegraph reads layout {_VERSION}. "
-                "Use the version of truegraph that wrote it, or another folder."
+                f"{self.path}: has layout {version}, but this truegraph reads layout {_VERSION}; "
+                "use the version of truegraph that wrote it, or another folder."
             )
 
     @contextmanager
@@ -270,7 +270,7 @@ class TrialStore:
         return [record for _, record in sorted(chosen, key=lambda pair: (pair[0], pair[1].seed))]
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._connection.close()
 
     def __enter__(self) -> TrialStore:
@@ -323,7 +323,7 @@ def _told(path: Path) -> Iterator[None]:
         raise DataError(f"{path}: {_explained(error)}") from error
     except OSError as error:
         raise DataError(
-            f"{path}: cannot be written ({error.strerror}). Choose a folder that you may write to."
+            f"{path}: cannot be written ({error.strerror}); choose a folder that you may write to."
         ) from error
 
 
@@ -332,12 +332,12 @@ _REMEDIES: Mapping[str, str] = {
     "command to continue.",
     "readonly": "cannot be written. Trials stored before are safe; choose a folder that you may "
     "write to.",
-    "unable to open": "cannot be opened for writing. Choose a folder that you may write to.",
-    "locked": "other processes kept it busy for a minute. Run the same command to continue.",
-    "disk I/O": "the disk cannot be read or written. Trials stored before are safe; see to the "
+    "unable to open": "cannot be opened for writing; choose a folder that you may write to.",
+    "locked": "other processes kept it busy for a minute; run the same command to continue.",
+    "disk I/O": "the disk cannot be read or written. Trials stored before are safe; check the "
     "disk and run the same command to continue.",
-    "damaged cell": "holds something that truegraph did not write. Restore the file from a copy.",
-    "not a database": "is not a store of trials. Give the folder that truegraph reproduce wrote.",
+    "damaged cell": "holds something that truegraph did not write; restore the file from a copy.",
+    "not a database": "is not a store of trials; give the folder that truegraph reproduce wrote.",
 }
 
 

@@ -2,7 +2,7 @@
 
 Cores are never oversubscribed: with J processes on C cores each gets C // J threads. A process that
 dies, killed for its memory or by a fault in compiled code, takes no other batch with it: what was
-under way is run again one batch at a time, and the trial that kills its process again is told as
+under way is run again one batch at a time, and a trial that kills its process again is reported as
 failed.
 """
 
@@ -92,7 +92,7 @@ class InlinePool(Pool):
         return [run_job(self._jobs.pop())]
 
     def close(self) -> None:
-        """Do nothing: there is nobody to end."""
+        """Do nothing: there are no workers to end."""
 
 
 class ProcessPool(Pool):
@@ -197,7 +197,7 @@ def _end_with(parent: int) -> None:
 
 
 def local_pool(jobs: int | None, trials: int) -> Pool:
-    """Return a pool of so many processes, by default one per core, but no more than trials."""
+    """Return a pool of processes, by default one per core, and at most one per trial."""
     import joblib
 
     cores = joblib.cpu_count()

@@ -1,4 +1,4 @@
-"""The paper's contribution: learning the most probable graph, certified. No torch here.
+"""The paper's contribution: learning the most probable graph, with a certificate; no torch.
 
 The names are listed in ``__init__.pyi`` and loaded on first use: the compiled loops take a second
 to import, the checks of what users pass in (`truegraph.learning.inputs`) do not need them.

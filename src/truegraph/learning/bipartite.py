@@ -47,7 +47,7 @@ def both_sides(users: Any, items: Any, plan: ColumnPlan | None) -> BothSides:
         As of `GraphLearner`.
     """
     if items is None:
-        raise InputError("items is None; give a table of shape (n_items, n_features)")
+        raise InputError("items is None; give a table of shape (n_items, n_features).")
     names: list[Hashable] | None = None
     fitted = None
     if is_table(users) or is_table(items):
@@ -58,6 +58,6 @@ def both_sides(users: Any, items: Any, plan: ColumnPlan | None) -> BothSides:
     if sides[0].shape[1] != sides[1].shape[1]:
         raise InputError(
             f"users has {sides[0].shape[1]} features and items has {sides[1].shape[1]}; "
-            "both must have the same"
+            "both must have the same."
         )
     return BothSides(stacked(*sides), sides[0].shape[0], fitted, names)

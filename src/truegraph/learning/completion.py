@@ -71,7 +71,7 @@ class Completion:
         self._before = int(kept.sum())
 
     def raise_degrees(self, least: int) -> None:
-        """Give every node at least so many edges, as far as it has candidates."""
+        """Give every node at least `least` edges, as far as it has candidates."""
         lacking = least - np.bincount(
             self._rows[self._weights > 0.0], minlength=self._candidates.shape[0]
         )
@@ -95,7 +95,7 @@ class Completion:
                 raise InputError(
                     f"connected=True cannot be met: the candidate pairs leave {count} components; "
                     "offer more pairs, with a larger candidate_ratio or in X, or leave out "
-                    "connected"
+                    "connected."
                 )
             rows, columns, distances = nearest(component)
             extra.append((rows, columns, distances))

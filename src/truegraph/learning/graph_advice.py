@@ -20,14 +20,14 @@ def warn_about_graph(adjacency: csr_array, density: str) -> None:
     ----------
     adjacency : csr_array of shape (n, n)
     density : str
-        What the option is called that sets the density.
+        Name of the option that sets the density.
     """
     for message in graph_advice(adjacency, density):
         warn(message, AnswerWarning)
 
 
 def graph_advice(adjacency: csr_array, density: str = "degree") -> list[str]:
-    """Return what is to be said about a learned graph, in whole sentences."""
+    """Return advice about a learned graph, in full sentences."""
     from scipy.sparse import csgraph  # slow to import
 
     found = []

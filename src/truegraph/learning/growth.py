@@ -40,7 +40,7 @@ def grown_candidates(
     ratio : float
         Candidate neighbours of a new node per edge of an old one.
     engine : str
-        As of `GraphLearner.candidates`.
+        As in `GraphLearner.candidates`.
     """
     n_nodes, n_old = distance.n_nodes, graph.n_nodes
     new = np.arange(n_old, n_nodes)

@@ -14,6 +14,7 @@ from scipy.sparse import csr_array, issparse
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.gate import check_finite
+from truegraph.wording import counted
 
 METRICS = ("sqeuclidean", "cosine", "precomputed")
 ENGINES = ("auto", "exact", "hnsw", "ivf")
@@ -57,7 +58,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
     if options["scope"] == "global" and options["candidates"] in ("hnsw", "ivf"):
         raise InputError(
             f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
-            "approximate; use candidates='exact', or scope='candidates'"
+            "approximate; use candidates='exact', or scope='candidates'."
         )
     _check_neighbours(options)
     check_threads(options["n_jobs"])
@@ -92,19 +93,19 @@ def _check_neighbours(options: dict[str, Any]) -> None:
     if options["mutual"] and options["metric"] == "precomputed":
         raise InputError(
             "mutual=True needs lists of neighbours, but metric='precomputed' has pairs; store only "
-            "the pairs that may have an edge"
+            "the pairs that may have an edge."
         )
     for name in ("mutual", "local_scaling"):
         if options["scope"] == "global" and options[name]:
             raise InputError(
                 f"scope='global' proves optimality among all pairs by their plain distances, but "
-                f"{name}={options[name]!r} changes those; use scope='candidates'"
+                f"{name}={options[name]!r} changes those; use scope='candidates'."
             )
 
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name} must be True or False, not {value!r}")
+        raise InputError(f"{name}={value!r} must be True or False.")
     return bool(value)
 
 
@@ -112,7 +113,7 @@ def _count(name: str, value: Any) -> int | None:
     if value is None:
         return None
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name} must be a whole number >= 1, not {value!r}")
+        raise InputError(f"{name}={value!r} must be a whole number of at least 1.")
     return int(value)
 
 
@@ -122,7 +123,7 @@ def _first_theta(value: Any, theta: float | None) -> float | None:
     if theta is not None:
         raise InputError(
             f"first_theta={value!r} begins the search for a degree, but the density is given "
-            "already; leave out first_theta, or give degree in place of theta, alpha and beta"
+            "already; leave out first_theta, or give degree in place of theta, alpha and beta."
         )
     return check_number("first_theta", value, above=0.0)
 
@@ -139,14 +140,14 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
         if not 1.0 / _EXTREME < alpha < _EXTREME or not 1.0 / _EXTREME < beta < _EXTREME:
             raise InputError(
                 f"alpha={alpha:g} and beta={beta:g} are too extreme for float64; give numbers "
-                f"between {1.0 / _EXTREME:g} and {_EXTREME:g}, or degree"
+                f"between {1.0 / _EXTREME:g} and {_EXTREME:g}, or degree."
             )
         theta, scale = one_parameter_form(alpha, beta)
         return None, theta, scale
     if len(given) > 1 or given in (["alpha"], ["beta"]):
         raise InputError(
             f"the density was given by {' and '.join(given)}; "
-            "give degree, or theta, or alpha and beta together"
+            "give degree, or theta, or alpha and beta together."
         )
     if given == ["theta"]:
         return None, check_number("theta", options["theta"], above=0.0), 1.0
@@ -159,7 +160,7 @@ def _wanted_degree(degree: Any) -> float:
     if degree == "auto":
         return _AUTO_DEGREE
     if isinstance(degree, str):
-        raise InputError(f"degree must be a finite number >= 1 or 'auto', not {degree!r}")
+        raise InputError(f"degree={degree!r} must be a finite number >= 1, or 'auto'.")
     return check_number("degree", degree, at_least=1.0)
 
 
@@ -167,25 +168,25 @@ def check_threads(n_jobs: Any) -> None:
     """Check a number of threads."""
     if n_jobs is not None and (not isinstance(n_jobs, Integral) or n_jobs == 0):
         raise InputError(
-            f"n_jobs must be a number of threads, or -1 for all cores, or None, not {n_jobs!r}"
+            f"n_jobs={n_jobs!r} must be a number of threads, -1 for all cores, or None."
         )
 
 
 def check_seed(random_state: Any) -> None:
-    """Check what is to seed random numbers."""
+    """Check a random_state."""
     if random_state is None or isinstance(random_state, np.random.RandomState):
         return
     if not (isinstance(random_state, Integral) and 0 <= int(random_state) < 2**32):
         raise InputError(
-            f"random_state must be an integer from 0 to 2**32 - 1, a RandomState or None, "
-            f"not {random_state!r}"
+            f"random_state={random_state!r} must be an integer from 0 to 2**32 - 1, a RandomState "
+            "or None."
         )
 
 
 def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
     """Check that a value is one of those allowed."""
     if value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}")
+        raise InputError(f"{name}={value!r} must be one of {', '.join(map(repr, allowed))}.")
 
 
 def check_number(
@@ -201,7 +202,7 @@ def check_number(
         number > above if above is not None else number >= (at_least or 0.0)
     )
     if not low:
-        raise InputError(f"{name} must be a finite number {wanted}, not {value!r}")
+        raise InputError(f"{name}={value!r} must be a finite number {wanted}.")
     return number
 
 
@@ -223,19 +224,21 @@ def check_points(name: str, points: Any) -> None:
     if points.ndim != 2:
         raise InputError(
             f"{name} must be a table of shape (nodes, features), but has shape {points.shape}; "
-            "reshape it"
+            "reshape it."
         )
     if points.shape[0] == 0:
-        raise InputError(f"{name} is empty (shape {points.shape}); give at least two nodes")
+        raise InputError(f"{name} is empty (shape {points.shape}); give at least two nodes.")
     if points.shape[1] == 0:
-        raise InputError(f"{name} has no columns (shape {points.shape}); give at least one feature")
+        raise InputError(f"{name} has no columns (shape {points.shape}); give a feature or more.")
     check_finite(name, points)
 
 
 def check_two_nodes(n_nodes: int) -> None:
     """Raise when there is no pair of nodes at all."""
     if n_nodes < 2:
-        raise InputError(f"the input has {n_nodes} node(s); a graph needs at least two nodes")
+        raise InputError(
+            f"the input has {counted(n_nodes, 'node')}; a graph needs at least two nodes."
+        )
 
 
 def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
@@ -249,7 +252,7 @@ def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
         What messages call the input, for instance the path of a file.
     X : ndarray or csr_array of shape (n_nodes, n_features) or (n_nodes, n_nodes)
     metric : str
-        As of `GraphLearner`.
+        As in `GraphLearner`.
     settings : Settings
     """
     if metric != "precomputed":
@@ -269,7 +272,7 @@ def require_candidates(candidates: csr_array) -> None:
     if empty.size:
         raise InputError(
             f"node {empty[0]} has no candidate pair ({empty.size} such nodes), but every node "
-            "needs at least one; store a distance for it, add one with fixed_pairs, or forbid less"
+            "needs at least one; store a distance for it, add one with fixed_pairs, or forbid less."
         )
 
 
@@ -336,14 +339,14 @@ def _stored(matrix: Any, name: str) -> csr_array:
     if 0.0 < largest < _SMALLEST_DISTANCE:
         raise InputError(
             f"{name} has no distance larger than {largest:g}, too small for float64; scale the "
-            "distances up"
+            "distances up."
         )
     if stored.nnz and stored.data.min() < 0.0:
         entry = int(np.flatnonzero(stored.data < 0.0)[0])
         raise InputError(
             f"{name} contains the negative distance {stored.data[entry]:g} in row "
             f"{_row_numbers(stored)[entry]}, column {stored.indices[entry]}; "
-            "distances must be >= 0"
+            "distances must be >= 0."
         )
     return stored
 
@@ -364,11 +367,11 @@ def _check_symmetric(matrix: csr_array, name: str) -> None:
     if same_pattern:
         raise InputError(
             f"{name} is not symmetric: entries ({row}, {column}) and ({column}, {row}) differ; "
-            "make it so, for example with (X + X.T) / 2"
+            "make it so, for example with (X + X.T) / 2."
         )
     raise InputError(
         f"{name} is not symmetric: entry ({row}, {column}) is stored and ({column}, {row}) is not; "
-        "store every pair in both directions"
+        "store every pair in both directions."
     )
 
 

@@ -35,7 +35,7 @@ class Certificate(Shown):
     relative_gap : float
         (primal - dual) / max(1, |primal|): the objective is within this of the best possible.
     scope : {"global", "candidates"}
-        Over which pairs that holds: proved for all pairs, or for the candidate pairs only.
+        The pairs for which that holds: proved for all pairs, or for the candidate pairs only.
     converged : bool
         Whether the gap is within `tolerance`.
     theta : float
@@ -85,7 +85,7 @@ class Certificate(Shown):
         return dataclasses.asdict(self)
 
     def shortfall(self) -> str:
-        """Return what to say where the gap is above the tolerance."""
+        """Return the warning for a gap above the tolerance."""
         return (
             f"the {self.solver} solver stopped after {self.iterations} iterations at a relative "
             f"gap of {self.relative_gap:.1e}, above tol={self.tolerance:g}; the graph is feasible "
@@ -147,7 +147,7 @@ class LearnedGraph(Explorable):
     def biadjacency(self) -> csr_array:
         """Weights between users (rows) and items (columns) of a bipartite graph."""
         if self.n_users is None:
-            raise InputError("this graph is not bipartite; use adjacency")
+            raise InputError("this graph is not bipartite; use adjacency.")
         return csr_array(self.adjacency[: self.n_users, self.n_users :])
 
     def __repr__(self) -> str:
@@ -317,11 +317,11 @@ class LearnedGraph(Explorable):
         except KeyError as error:
             raise InputError(
                 f"{path} is not a learned graph: it lacks {error}; "
-                "expected a file of LearnedGraph.save"
+                "expected a file of LearnedGraph.save."
             ) from error
         except (TypeError, ValueError, AttributeError, RecursionError) as error:
             raise InputError(
-                f"{path} is a damaged learned graph, or of another version: {error}; save it again"
+                f"{path} is a damaged learned graph, or of another version: {error}; save it again."
             ) from error
 
 
@@ -337,8 +337,8 @@ def _candidate_distances(
     if (found < 0).any():
         at = int(np.argmax(found < 0))
         raise InputError(
-            f"the pair ({rows[at]}, {columns[at]}) is no candidate, so that its distance is not "
-            "known; give distances"
+            f"the pair ({rows[at]}, {columns[at]}) is not a candidate, so its distance is not "
+            "known; give distances."
         )
     values: NDArray[np.float64] = candidates.data[found]
     return values

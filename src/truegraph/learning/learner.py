@@ -37,10 +37,10 @@ from truegraph.learning.search.distances import Distance, distance_of
 from truegraph.learning.search.masks import check_masks, masked_candidates
 from truegraph.learning.search.points import same_points, stacked
 from truegraph.progress import console_progress
+from truegraph.runtime.threads import thread_limit
 
 if TYPE_CHECKING:
     from truegraph.data.columns.plan import ColumnPlan
-from truegraph.runtime.threads import thread_limit
 
 _FEW_NODES = 2000  # waking threads costs more than they save
 
@@ -80,9 +80,9 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         that was learned before from similar data saves time.
     mutual : bool, default=False
         Whether candidates must be in the lists of both nodes, which keeps hubs down; a node that
-        none lists back keeps its nearest.
+        no other lists back keeps its nearest.
     local_scaling : int, optional
-        Divide distances by how far the neighbour of this number is at both ends (7 is usual), so
+        Divide distances by those to the neighbour of this rank at both ends (7 is usual), so
         that dense and sparse regions count alike.
     min_degree : int, default=1
         Smallest number of edges of a node; the best pairs are added where the optimum has fewer.
@@ -215,7 +215,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         if not same_points(points, self._points):
             raise InputError(
                 f"X is not the data of fit; a graph of other nodes (shape {points.shape}) must be "
-                "learned anew: use fit_transform"
+                "learned anew: use fit_transform."
             )
         return self.adjacency_
 
@@ -258,23 +258,21 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             return None
         added = self._names(X)
         if added is None:
-            raise InputError("the nodes have names, but X has none; give a DataFrame with an index")
+            raise InputError("the nodes have names, but X has none; give X an index of names.")
         return [*self.graph_.names, *added]
 
     def _check_growth(self) -> None:
         """Raise where adding points would mean learning again."""
         if self._points is None or self.metric == "precomputed":
-            raise InputError(
-                "update needs a graph that was learned from points; with distances, use fit"
-            )
+            raise InputError("update needs a graph learned from points; with distances, use fit.")
         for name in ("mutual", "local_scaling"):
             if getattr(self, name):
                 raise InputError(
                     f"update cannot keep {name}={getattr(self, name)!r}, since new points change "
-                    "the neighbours of the old ones; use fit"
+                    "the neighbours of the old ones; use fit."
                 )
         if self.solver != "newton":
-            raise InputError(f"update needs solver='newton', not {self.solver!r}")
+            raise InputError(f"update needs solver='newton', not {self.solver!r}; use fit.")
 
     def _check_input(self, X: Any) -> Distance | csr_array:
         """Return the distance of the points in X, or the candidates given in X."""
@@ -292,7 +290,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         if isinstance(X, LearnedGraph):
             raise InputError(
                 "X is a LearnedGraph, which has been learned already; pass the points it was "
-                "learned from, or edge_distances() of it with metric='precomputed'"
+                "learned from, or edge_distances() of it with metric='precomputed'."
             )
         given = gate.sparse_matrix("X", X, finite=False) if issparse(X) else X
         if not issparse(X):
@@ -366,7 +364,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
             if items is not None:
                 raise InputError(
                     "items must be None with metric='precomputed': users already holds the "
-                    "distances between users and items"
+                    "distances between users and items."
                 )
             table = gate.table("users", users, finite=False)
             self._learn(settings, inputs.check_rectangular(table, "users"), table.shape[0])

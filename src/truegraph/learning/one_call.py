@@ -59,28 +59,10 @@ first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n
     >>> learn_graph(np.arange(6.0)[:, None], degree=2).n_nodes
     6
     """
-    learner = GraphLearner(
-        degree,
-        theta=theta,
-        alpha=alpha,
-        beta=beta,
-        metric=metric,
-        candidate_ratio=candidate_ratio,
-        candidates=candidates,
-        scope=scope,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        first_theta=first_theta,
-        mutual=mutual,
-        local_scaling=local_scaling,
-        min_degree=min_degree,
-        connected=connected,
-        plan=plan,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = dict(locals())  # the arguments, and nothing else as yet
+    for name in ("X", "fixed_pairs", "forbidden_pairs"):
+        del options[name]
+    learner = GraphLearner(**options)
     return learner.fit(X, fixed_pairs=fixed_pairs, forbidden_pairs=forbidden_pairs).graph_
 
 
@@ -131,26 +113,7 @@ first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n
     graph : LearnedGraph
         Nodes 0 .. n_users - 1 are users, the others items; see `LearnedGraph.biadjacency`.
     """
-    learner = GraphLearner(
-        degree,
-        theta=theta,
-        alpha=alpha,
-        beta=beta,
-        metric=metric,
-        candidate_ratio=candidate_ratio,
-        candidates=candidates,
-        scope=scope,
-        solver=solver,
-        tol=tol,
-        max_iter=max_iter,
-        first_theta=first_theta,
-        mutual=mutual,
-        local_scaling=local_scaling,
-        min_degree=min_degree,
-        connected=connected,
-        plan=plan,
-        random_state=random_state,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    options = dict(locals())
+    del options["users"], options["items"]
+    learner = GraphLearner(**options)
     return learner.fit_bipartite(users, items).graph_

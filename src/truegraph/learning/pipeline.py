@@ -75,7 +75,7 @@ class Run:
         if self.settings.scope == "global" and not is_complete:
             raise InputError(
                 "scope='global' needs the distances of all pairs, but X stores only "
-                f"{candidates.nnz // 2}; use scope='candidates', or give points"
+                f"{candidates.nnz // 2}; use scope='candidates', or give points."
             )
         self.settings = check_degree(self.settings, available, "the stored pairs")
         candidates, _ = self._scaled(candidates)

@@ -19,7 +19,7 @@ from truegraph.nn.sparse import FixedSparse, row_bits, row_buffers, weighted_sum
 
 
 class Neighbourhoods(NamedTuple):
-    """Which columns each row attends to; the values of the pattern are not looked at.
+    """Which columns each row attends to; the values of the pattern are not used.
 
     ``own`` (count, rows), int64, is the column that stands for the row's own node.
     """
@@ -42,7 +42,7 @@ def attend(
     near : Neighbourhoods of shape (rows, columns)
     values : Tensor of shape (batch, columns, width)
     scores : Tensor of shape (batch, columns, 2)
-        What a node adds to a score as the one who looks (left) and as the one looked at (right).
+        What a node adds to a score as the attending node (left) and as the attended one (right).
     slope : float or None
         Slope of the leaky rectifier for negative scores; None for the exponential linear unit.
     dropout : Dropout, optional

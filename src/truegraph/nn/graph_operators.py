@@ -29,7 +29,7 @@ def normalise_features(features: Any, by: str = "sum") -> csr_array:
     elif by == "length":
         size = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     else:
-        raise InputError(f'by must be "sum" or "length", got {by!r}')
+        raise InputError(f'by={by!r} must be "sum" or "length".')
     return csr_array(diags_array(_inverse(size)) @ rows).astype(np.float32)
 
 

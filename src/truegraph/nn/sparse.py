@@ -63,7 +63,7 @@ class FixedSparse:
     def __init__(self, matrices: Any, dtype: type[np.floating] = np.float32) -> None:
         listed = [matrices] if issparse(matrices) else list(matrices)
         if not listed:
-            raise InputError("matrices must be a sparse matrix or several, got an empty list")
+            raise InputError("matrices is empty; give at least one sparse matrix.")
         rows = [_sorted_csr(matrix, dtype) for matrix in listed]
         height, width = np.max([matrix.shape for matrix in rows], axis=0)
         self.shape = (int(height), int(width))

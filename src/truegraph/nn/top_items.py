@@ -35,7 +35,7 @@ def rank_items(
         May return memory of its own; it is not changed.
     users : ndarray of int64, shape (n,)
     masked : csr_array of shape (n, n_items)
-        Row by row the items that are no candidates; what is stored counts.
+        Items excluded as candidates, row by row: the stored entries.
     depth : int
         Length of the lists.
     allowed : ndarray of bool, shape (n_items,), optional

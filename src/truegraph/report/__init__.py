@@ -1,1 +1,1 @@
-"""What is shown of the results: pictures."""
+"""How results are shown: tables, pictures and pages."""

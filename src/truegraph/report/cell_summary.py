@@ -1,4 +1,4 @@
-"""What the trials of a cell add up to, and whether the best model is better than by chance."""
+"""Statistics of the trials of a cell, and whether the best model is better than chance says."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from truegraph.report.summary import write_tables
 
 
 def write_comparison(run: Run, chosen: Mapping[str, Any]) -> dict[str, Any]:
-    """Write what the trials of a comparison came to into its folder.
+    """Write the results of a comparison into its folder.
 
     Parameters
     ----------

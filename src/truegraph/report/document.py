@@ -10,8 +10,8 @@ from truegraph.evaluation import paired_wilcoxon
 from truegraph.experiments import TrialRecord, find_task
 from truegraph.experiments.provenance import versions
 from truegraph.report.runs import Run
-from truegraph.report.wording import counted
 from truegraph.tasks.links.names import BAYESIAN
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from truegraph.experiments import Cell
@@ -28,7 +28,7 @@ Values = dict[str, list[float | None]]
 
 
 def comparison_document(run: Run) -> dict[str, Any]:
-    """Return what the trials of a comparison on one data set came to, ready for JSON.
+    """Return the results of a comparison on one data set, ready for JSON.
 
     Parameters
     ----------

@@ -52,8 +52,6 @@ class PaperTable:
     figures : tuple of (place, PaperFigure)
         A place gives data set, model, metric and conditions by name; what it leaves out may be
         anything.
-    names : dict of str to str
-        What the paper calls each model.
     rivals : dict of str to str
         The base model that each Bayesian model is tested against; empty where the paper tests the
         best model against the second best.
@@ -64,7 +62,6 @@ class PaperTable:
     title: str
     task: str
     figures: tuple[tuple[Mapping[str, Any], PaperFigure], ...]
-    names: Mapping[str, str] = field(default_factory=dict)
     rivals: Mapping[str, str] = field(default_factory=dict)
     ours: str | None = None
 
@@ -89,11 +86,6 @@ def printed(
             if all(name in here and here[name] == value for name, value in place.items()):
                 return figure
     return None
-
-
-def printed_names(task: str) -> dict[str, str]:
-    """Return what the paper calls each model of a task."""
-    return {model: name for table in paper_tables(task) for model, name in table.names.items()}
 
 
 def rivals(task: str) -> dict[str, str]:
@@ -123,7 +115,6 @@ def _table(document: Mapping[str, Any]) -> PaperTable:
         title=document["title"],
         task=document["task"],
         figures=tuple(_figures(document)),
-        names=document.get("names", {}),
         rivals=document.get("rivals", {}),
         ours=document.get("ours"),
     )

@@ -16,7 +16,7 @@ from truegraph.report.parts.provenance import failures, provenance_parts
 from truegraph.report.parts.recommendation import recommendation_parts
 from truegraph.report.runs import Run
 from truegraph.report.summary import result_tables
-from truegraph.report.wording import counted
+from truegraph.wording import counted
 
 
 def run_page(runs: Sequence[Run]) -> Page:
@@ -28,7 +28,7 @@ def run_page(runs: Sequence[Run]) -> Page:
         Of any tasks; a section appears only where the trials hold what it shows.
     """
     if not runs:
-        raise InputError("runs is empty. Give at least one run.")
+        raise InputError("runs is empty; give at least one run.")
     if len(runs) == 1:
         return Page(runs[0].experiment.title, _summary(runs[0]), list(_parts(runs[0])))
     parts = [

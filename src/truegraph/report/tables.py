@@ -42,7 +42,7 @@ class Table:
     rows : sequence of sequences of str or Entry
         The headings of the columns first; the first column names the rows.
     alarm : bool
-        Whether it tells of something that went wrong.
+        Whether it reports something that went wrong.
     """
 
     heading: str

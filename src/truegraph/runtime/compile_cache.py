@@ -18,7 +18,7 @@ from truegraph.runtime.locking import file_lock
 
 
 def share_cache() -> None:
-    """Lock numba's cache files while an entry is read or written; calling it twice does no harm."""
+    """Lock numba's cache files while an entry is read or written; calling it twice is harmless."""
     for name in ("load", "save"):
         method = getattr(IndexDataCacheFile, name)
         if not hasattr(method, "__wrapped__"):

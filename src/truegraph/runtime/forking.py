@@ -37,7 +37,7 @@ def check_child() -> None:
     if _is_doomed:
         raise TruegraphError(
             "this process was forked after compiled loops had run with GNU OpenMP, which cannot go "
-            "on here. Start processes with multiprocessing's 'spawn' or 'forkserver', or install "
+            "on here; start processes with multiprocessing's 'spawn' or 'forkserver', or install "
             "TBB (pip install tbb)."
         )
 

@@ -1,4 +1,4 @@
-"""How much memory this process has needed."""
+"""How much memory this process has used."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What a user meets: estimators, and many trials at once."""
+"""The user's side: estimators, and many trials at once."""

@@ -1,22 +1,19 @@
-"""What the three tasks share: how a model is run, and the options it takes."""
+"""What the three tasks share: how a model is run, and the log of the run."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass, field
 
 from truegraph.data.storage import PathLike
-from truegraph.errors import InputError
 from truegraph.progress import Progress
-from truegraph.suggestions import suggestion
 
 
 @dataclass(eq=False)
 class Run:
-    """How to run, and the diary of the run.
+    """How to run, and the log of the run.
 
     Attributes
     ----------
@@ -55,29 +52,12 @@ class Run:
             self.seconds[name] = self.seconds.get(name, 0.0) + spent
 
     def note(self, text: str) -> None:
-        """Write down a choice, once."""
+        """Record a choice, once."""
         if text not in self.notes:
             self.notes.append(text)
 
     def alarm(self, text: str) -> None:
-        """Write down that the answer looks bad, and what to try; estimators warn of it."""
+        """Record that the answer looks bad, and what to try; estimators warn about it."""
         self.note(text)
         if text not in self.alarms:
             self.alarms.append(text)
-
-
-def options_from(given: Any, kind: type) -> Any:
-    """Return options of a dataclass `kind` from None, a mapping or such options."""
-    if given is None:
-        return kind()
-    if isinstance(given, kind):
-        return given
-    if not isinstance(given, Mapping):
-        raise InputError(
-            f"options has type {type(given).__name__}. Give None, a dict or {kind.__name__}."
-        )
-    known = [entry.name for entry in fields(kind)]
-    for name in given:
-        if name not in known:
-            raise InputError(f"unknown option {name!r}.{suggestion(name, known)}")
-    return kind(**given)

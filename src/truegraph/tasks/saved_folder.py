@@ -1,8 +1,8 @@
-"""What the folders of all saved estimators have in common: a JSON document and files beside it.
+"""Folders of saved estimators: a JSON document and the files that it lists.
 
 Nothing in a folder is ever executed. The document is written last and knows names and checksums of
-the other files: until it is in place, the folder holds the estimator of before, whole; from then
-on the new one. Files of one save are never written over by another.
+the other files: until it is in place, the folder holds the previous estimator, whole; from then
+on the new one. Files of one save are never overwritten by another.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Files = Mapping[str, Path]
 
 @dataclass(frozen=True)
 class SavedFolder:
-    """How one kind of saved estimator lies in its folder.
+    """The layout of one kind of saved estimator in its folder.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class SavedFolder:
     document : str
         Name of the JSON file.
     version : int, default=1
-        Of the format; others are refused.
+        Version of the format; others are refused.
     """
 
     format: str
@@ -105,8 +105,8 @@ class SavedFolder:
             if isinstance(error, InputError) and str(place) in str(error):
                 raise
             raise InputError(
-                f"{folder}: damaged, or saved by another version ({error}). "
-                f"Save the {self.kind} again."
+                f"{folder}: damaged, or saved by another version ({error}); "
+                f"save the {self.kind} again."
             ) from error
 
     def _checked_document(self, place: Path, estimator: str) -> dict[str, Any]:
@@ -114,20 +114,20 @@ class SavedFolder:
         path = place / self.document
         if not path.is_file():
             raise InputError(
-                f"{place}: not a saved {self.kind}: there is no {self.document}. "
-                "Give the folder of a save."
+                f"{place}: not a saved {self.kind}: there is no {self.document}; "
+                "give the folder of a save."
             )
         document = read_json(path)
         if not isinstance(document, dict) or document.get("format") != self.format:
-            raise InputError(f"{path}: not a saved {self.kind}. Give the folder of a save.")
+            raise InputError(f"{path}: not a saved {self.kind}; give the folder of a save.")
         if document.get("version") != self.version:
             raise InputError(
                 f"{place}: saved in version {document.get('version')!r} of the format, but this is "
-                f"version {self.version}. Load it with the truegraph that saved it."
+                f"version {self.version}; load it with the truegraph that saved it."
             )
         saved = document.get("estimator")
         if saved != estimator:
-            raise InputError(f"{place}: holds a {saved}, not a {estimator}. Use {saved}.load.")
+            raise InputError(f"{place} holds a {saved}, not a {estimator}; use {saved}.load.")
         return document
 
     def _checked_files(self, place: Path, listed: Any) -> Files:
@@ -138,12 +138,12 @@ class SavedFolder:
         for name, checksum in listed.items():
             role = _role(name)
             if role is None or role in files:
-                raise InputError(f"{place}: names the unknown file {name!r}. Save it again.")
+                raise InputError(f"{place} lists the unknown file {name!r}; save it again.")
             files[role] = place / name
             if _checksum(files[role]) != checksum:
                 raise InputError(
                     f"{files[role]}: damaged, or from another save: its checksum is not the one "
-                    f"in {self.document}. Copy the folder or save the {self.kind} again."
+                    f"in {self.document}; copy the folder or save the {self.kind} again."
                 )
         if ARRAYS not in files:
             raise InputError(f"{place}: damaged: {self.document} lists no {ARRAYS}.")

@@ -202,7 +202,7 @@ MISTAKES = {
     ),
     "the answer among the features": (
         [*CLASSIFY[:2], "answers.csv", *CLASSIFY[3:], "--columns", "segment", "--out", "o.csv"],
-        "it would give the answer away. Leave it out.",
+        "it would give the answer away; leave it out.",
     ),
     "two kinds of decimals": (
         ["learn", "decimals.csv"],
@@ -219,13 +219,13 @@ MISTAKES = {
     ),
     "nothing but an id": (
         ["learn", "ids.csv", "--columns", "town"],
-        "no column of the table is of use",
+        "no column of the table is usable",
     ),
     "edges of unknown nodes": (
         ["links", "--edges", "strangers.csv", "--features", "customers.csv", "--out", "o.csv"],
         "strangers.csv, line 2, column 'source': node 'q' is not in the features file (1 of 1",
     ),
-    "two columns of one name": (["learn", "same.csv"], "two columns are called 'x'. Rename one"),
+    "two columns of one name": (["learn", "same.csv"], "two columns are called 'x'; rename one"),
 }
 
 

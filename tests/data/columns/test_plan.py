@@ -124,7 +124,7 @@ def test_it_can_be_cloned(table: pd.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        (ColumnPlan("log"), r"scale='log' is not known; use 'auto' or 'none'"),
+        (ColumnPlan("log"), r"scale='log' must be 'auto' or 'none'"),
         (ColumnPlan(drop=["agee"]), r"drop: the table has no column 'agee'. Did you mean 'age'\?"),
         (
             ColumnPlan(id_column="who"),
@@ -132,7 +132,7 @@ def test_it_can_be_cloned(table: pd.DataFrame) -> None:
         ),
         (ColumnPlan(columns={"age": "float"}), r"'age' is to be a 'float'; use one of number"),
         (ColumnPlan(columns={"plan": "date"}), r"'plan' is to be a date, but values such as"),
-        (ColumnPlan(columns=["country"]), r"no column of the table is of use .*country: the same"),
+        (ColumnPlan(columns=["country"]), r"no column of the table is usable .*country: the same"),
     ],
 )
 def test_what_is_refused(table: pd.DataFrame, plan: ColumnPlan, message: str) -> None:

@@ -189,11 +189,11 @@ def test_edges_against_a_plain_loop(edges: list[tuple[int, int, float]]) -> None
 @pytest.mark.parametrize(
     ("graph", "message"),
     [
-        (np.zeros((2, 3)), r"shape \(2, 3\); an adjacency matrix is square"),
+        (np.zeros((2, 3)), r"shape \(2, 3\); an adjacency matrix must be square"),
         (np.zeros(3), r"shape \(3,\)"),
-        (np.array([[0, -1.0], [-1.0, 0]]), r"found -1\.0"),
-        (np.array([[0, np.nan], [1, 0]]), "found nan"),
-        (sparse.csr_array(np.array([[0, np.inf], [1, 0]])), "found inf"),
+        (np.array([[0, -1.0], [-1.0, 0]]), r"but one is -1\.0"),
+        (np.array([[0, np.nan], [1, 0]]), "but one is nan"),
+        (sparse.csr_array(np.array([[0, np.inf], [1, 0]])), "but one is inf"),
         (np.array([["a", "b"], ["c", "d"]]), "graph has type <U1, not real numbers"),
         ([[0, 1], [1, 0]], "graph has type list"),
         (np.zeros((3, 3)), "graph has 3 nodes, but 4 are expected"),

@@ -112,7 +112,7 @@ def test_a_plain_list_needs_no_words() -> None:
 
 
 def test_choices_are_checked() -> None:
-    with pytest.raises(InputError, match="duplicates='mean' is not known; use max or sum or count"):
+    with pytest.raises(InputError, match="duplicates='mean' must be max or sum or count"):
         merge_edges(SOURCES, TARGETS, None, 4, duplicates="mean")
-    with pytest.raises(InputError, match="directed='yes' is not known; use any or mutual"):
+    with pytest.raises(InputError, match="directed='yes' must be any or mutual"):
         merge_edges(SOURCES, TARGETS, None, 4, directed="yes")

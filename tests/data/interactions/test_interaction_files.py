@@ -11,7 +11,6 @@ import pytest
 from scipy.sparse import csr_array, save_npz
 
 from truegraph.data import read_interactions, read_user_lists
-from truegraph.data.interactions.interaction_files import to_table
 from truegraph.errors import InputError
 
 
@@ -41,11 +40,10 @@ def test_parquet_gives_the_same(tmp_path: Path) -> None:
     frame.to_csv(tmp_path / "t.csv", index=False)
     parquet = read_interactions(tmp_path / "t.parquet", time="at")
     assert parquet.fingerprint == read_interactions(tmp_path / "t.csv", time="at").fingerprint
-    assert to_table(parquet).to_dict("list") == {
-        "user": ["a", "b"],
-        "item": ["x", "y"],
-        "time": [2.0, 1.0],
-    }
+    assert parquet.user_ids == ("a", "b")
+    assert parquet.item_ids == ("x", "y")
+    assert parquet.times is not None
+    assert parquet.times.tolist() == [2.0, 1.0]
 
 
 def test_atomic_files_of_recbole(tmp_path: Path) -> None:

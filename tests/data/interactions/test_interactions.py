@@ -41,7 +41,7 @@ def test_unknown_ids() -> None:
         data.user_numbers(["1", 3])
     with pytest.raises(InputError, match=r"user 1 is not known. Did you mean '1', of type str"):
         data.user_numbers([1])
-    with pytest.raises(InputError, match=r"Write \['1'\]"):
+    with pytest.raises(InputError, match=r"write \['1'\]"):
         data.user_numbers("1")
     assert data.item_numbers([2, 9, 1], missing=-1).tolist() == [1, -1, 0]
 
@@ -74,7 +74,7 @@ def test_of_a_repeated_pair_the_latest_stays() -> None:
     data = Interactions.from_arrays([1, 1, 1], [5, 5, 5], ratings=[3, 4, 1], times=[20, 30, 10])
     assert data.ratings is not None
     assert data.ratings.tolist() == [4]
-    assert data.notes == ("2 interactions merged that are listed more than once",)
+    assert data.notes == ("2 interactions listed more than once and merged",)
     without_times = Interactions.from_arrays([1, 1], [5, 5], ratings=[3, 4])
     assert without_times.ratings is not None
     assert without_times.ratings.tolist() == [4]

@@ -108,7 +108,7 @@ def test_labels_that_are_numbers_are_ordered_as_numbers(files: dict[str, Path]) 
             "id,x\na,1\nb,2\na,3\n",
             r"features\.csv, line 4, .*'a' is listed twice, first on line 2",
         ),
-        ("features", "id\na\n", r"features\.csv: no column of the table is of use \(id: the same"),
+        ("features", "id\na\n", r"features\.csv: no column of the table is usable \(id: the same"),
         ("features", "id,x\na,1\n,2\nc,3\n", r"features\.csv, line 3, column 'id': the node's id"),
         (
             "labels",

@@ -44,8 +44,8 @@ def test_addition_links_unlinked_nodes() -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"removed": 1.5}, "removed is 1.5"),
-        ({"added": -0.1}, "added is -0.1"),
+        ({"removed": 1.5}, "removed=1.5"),
+        ({"added": -0.1}, "added=-0.1"),
         ({"added": 100.0}, "edges cannot be added"),
     ],
 )

@@ -62,7 +62,7 @@ def test_npz_sparse(tmp_path: Path) -> None:
     assert isinstance(points, sparse.csr_array)
     assert np.array_equal(points.toarray(), matrix.toarray())
     sparse.save_npz(tmp_path / "p.npz", matrix.tocoo())
-    with pytest.raises(InputError, match=r"b'coo' form\. Save it as CSR"):
+    with pytest.raises(InputError, match=r"b'coo' form; save it as CSR"):
         read_points(tmp_path / "p.npz")
 
 
@@ -137,7 +137,7 @@ def test_arrays_that_are_no_points(tmp_path: Path, array: np.ndarray, message: s
     np.save(tmp_path / "p.npy", array)
     np.savez(tmp_path / "p.npz", x=array)
     for name in ("p.npy", "p.npz"):
-        with pytest.raises(InputError, match=rf"{name}: holds an array of .*{message}"):
+        with pytest.raises(InputError, match=rf"{name} holds an array of .*{message}"):
             read_points(tmp_path / name)
 
 

@@ -96,7 +96,7 @@ def test_masking_validation_interactions_raises_recall(tmp_path: Path) -> None:
 
 
 def test_wrong_settings_are_told_before_anything_runs() -> None:
-    with pytest.raises(InputError, match=r"'EASE' of the experiment: ease has no option 'width'"):
+    with pytest.raises(InputError, match=r"'EASE' of the experiment: unknown option 'width'"):
         RecommendationTask().check(cell("ease", width=3))
     with pytest.raises(InputError, match="no times"):
         RecommendationTask().check(cell("ease", split="time"))

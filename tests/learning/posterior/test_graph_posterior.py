@@ -153,11 +153,11 @@ def test_the_posterior_survives_saving(graph: LearnedGraph, tmp_path: Any) -> No
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"method": "exact"}, "method must be one of 'mean-field', 'gibbs', not 'exact'"),
-        ({"concentration": 0.0}, "concentration must be a finite number > 0"),
-        ({"excess": 0.0}, "excess must be a finite number >= 0.0001"),
+        ({"method": "exact"}, "method='exact' must be one of 'mean-field', 'gibbs'"),
+        ({"concentration": 0.0}, "concentration=.* must be a finite number > 0"),
+        ({"excess": 0.0}, "excess=.* must be a finite number >= 0.0001"),
         ({"excess": 0.1, "concentration": 1.0}, "concentration and excess are both given"),
-        ({"method": "gibbs", "samples": 0}, "samples must be"),
+        ({"method": "gibbs", "samples": 0}, "samples=0 must be"),
     ],
 )
 def test_bad_options_are_named(graph: LearnedGraph, options: dict[str, Any], said: str) -> None:
@@ -168,9 +168,9 @@ def test_bad_options_are_named(graph: LearnedGraph, options: dict[str, Any], sai
 def test_bad_questions_are_named(graph: LearnedGraph) -> None:
     posterior = graph.posterior()
     for level in (0.0, 1.0, 90):
-        with pytest.raises(InputError, match="level must be"):
+        with pytest.raises(InputError, match=r"level=.* must be"):
             posterior.interval(level)
-    with pytest.raises(InputError, match="threshold must be"):
+    with pytest.raises(InputError, match=r"threshold=.* must be"):
         posterior.inclusion(-1.0)
     bare = replace(graph, candidates=csr_array((80, 80)))
     with pytest.raises(InputError, match="candidate pairs of this graph were not kept"):
@@ -193,7 +193,7 @@ def test_slack_is_the_weight_of_an_edge_and_negative_elsewhere(graph: LearnedGra
 
 def test_slack_of_pairs_that_are_no_candidates(graph: LearnedGraph) -> None:
     far = np.unravel_index(np.argmax(((POINTS[:, None] - POINTS[None]) ** 2).sum(axis=2)), (80, 80))
-    with pytest.raises(InputError, match=r"the pair \(\d+, \d+\) is no candidate"):
+    with pytest.raises(InputError, match=r"the pair \(\d+, \d+\) is not a candidate"):
         graph.slack([far])
     assert graph.slack([far], EmbeddingDistance(POINTS))[0] < 0.0
     with pytest.raises(InputError, match="pairs names node 80, outside 0 to 79"):

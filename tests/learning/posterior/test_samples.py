@@ -122,13 +122,13 @@ def test_a_chain_that_does_not_mix_is_told_of(graph: LearnedGraph) -> None:
 @pytest.mark.parametrize(
     ("how", "said"),
     [
-        ({"samples": 0}, "samples must be a whole number >= 1, not 0"),
-        ({"samples": 2.5}, "samples must be a whole number"),
-        ({"samples": 5, "chains": 0}, "chains must be"),
-        ({"samples": 5, "burn_in": -1}, "burn_in must be"),
-        ({"samples": 5, "thin": 0}, "thin must be"),
-        ({"samples": 5, "random_state": -1}, "random_state must be"),
-        ({"samples": 5, "n_jobs": 0}, "n_jobs must be"),
+        ({"samples": 0}, "samples=0 must be a whole number of at least 1"),
+        ({"samples": 2.5}, "samples=2.5 must be a whole number"),
+        ({"samples": 5, "chains": 0}, "chains=0 must be"),
+        ({"samples": 5, "burn_in": -1}, "burn_in=-1 must be"),
+        ({"samples": 5, "thin": 0}, "thin=0 must be"),
+        ({"samples": 5, "random_state": -1}, "random_state=-1 must be"),
+        ({"samples": 5, "n_jobs": 0}, "n_jobs=0 must be"),
     ],
 )
 def test_bad_options_are_named(graph: LearnedGraph, how: dict[str, Any], said: str) -> None:

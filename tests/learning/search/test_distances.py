@@ -284,7 +284,7 @@ EMPTY = csr_array((4, 4))
             lambda: SumDistance(
                 EmbeddingDistance([[1.0]] * 2), EmbeddingDistance([[1.0]] * 2), -1.0
             ),
-            "weight must be a finite number >= 0, not -1",
+            "weight=-1.0 must be a finite number >= 0",
         ),
         (
             lambda: SumDistance(EmbeddingDistance([[1.0]]), EmbeddingDistance([[1.0]])),

@@ -145,7 +145,7 @@ def test_a_first_theta_needs_a_degree_to_search_for(density: dict[str, float]) -
 
 
 def test_a_first_theta_has_to_be_positive() -> None:
-    with pytest.raises(InputError, match="first_theta must be a finite number > 0"):
+    with pytest.raises(InputError, match=r"first_theta=.* must be a finite number > 0"):
         learn_graph(points_of("normal"), degree=5, first_theta=0.0)
 
 

@@ -116,7 +116,7 @@ def test_negative_and_constant_features_cannot_be_decoded():
     for bad in (-good, 0.0 * good, sparse.csr_array(np.ones((2, 2)))):
         assert not can_be_decoded(bad)
     with pytest.raises(
-        InputError, match=r"features lie between -1 and 0.*Scale them into \[0, 1\]"
+        InputError, match=r"features lie between -1 and 0.*scale them into \[0, 1\]"
     ):
         FeatureLoss(-good)
 

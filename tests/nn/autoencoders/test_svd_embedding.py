@@ -51,5 +51,5 @@ def test_seeds_repeat_and_nodes_without_features_are_zero() -> None:
 
 
 def test_dimension_is_checked() -> None:
-    with pytest.raises(InputError, match="dimension is 0"):
+    with pytest.raises(InputError, match="dimension=0"):
         embed_svd(*_data(), dimension=0)

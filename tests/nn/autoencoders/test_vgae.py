@@ -228,7 +228,7 @@ def test_errors_name_the_argument_and_the_remedy():
     features, graph, _ = planted()
     with pytest.raises(InputError, match="one row of features per node"):
         embed_vgae(features[:50], graph, random_state=0)
-    with pytest.raises(InputError, match="random_state is -1"):
+    with pytest.raises(InputError, match="random_state=-1"):
         embed_vgae(features, graph, random_state=-1)
     features[3, 4] = np.nan
     with pytest.raises(InputError, match="features hold NaN"):

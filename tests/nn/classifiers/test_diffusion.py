@@ -47,5 +47,5 @@ def test_nothing_leads_to_another_component(problem) -> None:
 
 
 def test_restart_is_checked(problem) -> None:
-    with pytest.raises(InputError, match=r"got 0\.0"):
+    with pytest.raises(InputError, match=r"restart=0\.0"):
         diffusion_graph(problem.graph, restart=0.0)

@@ -39,5 +39,5 @@ def test_other_labels_are_not_read() -> None:
 
 
 def test_alpha_is_checked() -> None:
-    with pytest.raises(InputError, match=r"got 1\.0"):
+    with pytest.raises(InputError, match=r"alpha=1\.0"):
         propagate_labels(csr_array(GRAPH), LABELS, np.array([0, 2]), 2, alpha=1.0)

@@ -117,10 +117,10 @@ def test_what_the_loss_skips_changes_neither_loss_nor_gradient(problem, other_gr
     [{"epochs": -1}, {"epochs": 2.5}, {"learning_rate": "fast"}, {"weight_decay": float("nan")}],
 )
 def test_impossible_settings_are_refused_by_name(name: str, changes: dict) -> None:
-    with pytest.raises(InputError, match=f"{next(iter(changes))} is"):
+    with pytest.raises(InputError, match=f"{next(iter(changes))}=.* must be"):
         find_classifier(name).settings_type(**changes)
 
 
 def test_a_share_of_one_cannot_be_dropped() -> None:
-    with pytest.raises(InputError, match=r"dropout is 1\.0"):
+    with pytest.raises(InputError, match=r"dropout=1\.0"):
         find_classifier("gcn").settings_type(dropout=1.0)

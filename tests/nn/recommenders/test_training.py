@@ -10,11 +10,9 @@ import pytest
 import torch
 
 from truegraph.data import load_interactions, split_randomly
-from truegraph.errors import InputError
 from truegraph.nn.recommenders.negatives import negative_pool
 from truegraph.nn.recommenders.registry import (
     RANKING_MODELS,
-    find_recommender,
     recommender_settings,
 )
 from truegraph.nn.recommenders.training import RankingError, TrainedRanking, train_ranking
@@ -119,13 +117,3 @@ def test_popular_negatives_are_another_training() -> None:
 def test_a_loss_that_is_not_finite_ends_training() -> None:
     with pytest.raises(RankingError, match="Lower learning_rate"):
         trained("bpr-mf", learning_rate=1e30, recall=False, epochs=50)
-
-
-def test_names_and_options_are_checked() -> None:
-    with pytest.raises(InputError, match=r"model='svd' must be one of ngcf, mgccf"):
-        find_recommender("svd")
-    with pytest.raises(InputError, match="ngcf has no option 'depth'"):
-        recommender_settings("ngcf", {"depth": 3})
-    with pytest.raises(InputError, match="mapping"):
-        recommender_settings("ngcf", 3)
-    assert recommender_settings("ease", {"penalty": 3.0}).penalty == 3.0

@@ -65,5 +65,5 @@ def test_users_without_history_or_without_negatives_are_left_out() -> None:
         for batch in made.epoch(0):
             assert set(batch.users.tolist()) == {2}
     full = csr_array(np.ones((2, 2), dtype=np.float32))
-    with pytest.raises(InputError, match="no user with both"):
+    with pytest.raises(InputError, match="no user has an interaction"):
         TripleSampler(full, NegativePool(full), batch=4, negatives=1, by="users", seed=0)

@@ -270,17 +270,25 @@ def test_wrong_arguments_are_named(problem, stopping_gcn) -> None:
     features, graph, labels, train, _ = problem
     cases = [
         (("gnc", features, graph, labels, train[0]), {}, "'gnc'"),
-        (("gcn", features, graph, labels, train), {}, "one per seed; got 5"),
-        (("gcn", features, graph, labels[:5], train[0]), {}, r"labels must have shape \(60,\)"),
-        (("gcn", features, graph[:50, :50], labels, train[0]), {}, r"graphs must have shape"),
-        (("gcn", features, [graph] * 3, labels, train[0]), {"seeds": [1, 2]}, "got 3"),
-        (("gcn", features, graph, labels, train[0]), {"seeds": [-1]}, "seeds must be"),
-        (("gcn", features, graph.toarray(), labels, train[0]), {}, "got ndarray"),
-        (("gcn", features.toarray()[0], graph, labels, train[0]), {}, r"shape \(N, F\)"),
+        (("gcn", features, graph, labels, train), {}, "5 node sets; give one, or .*one per seed"),
+        (("gcn", features, graph, labels[:5], train[0]), {}, r"it must be \(60,\)"),
+        (("gcn", features, graph[:50, :50], labels, train[0]), {}, "graphs has shape"),
+        (
+            ("gcn", features, [graph] * 3, labels, train[0]),
+            {"seeds": [1, 2]},
+            "graphs holds 3 graphs",
+        ),
+        (("gcn", features, graph, labels, train[0]), {"seeds": [-1]}, r"seeds=\[-1\] must be"),
+        (("gcn", features, graph.toarray(), labels, train[0]), {}, "graphs has type ndarray"),
+        (("gcn", features.toarray()[0], graph, labels, train[0]), {}, r"it must be \(N, F\)"),
         ((stopping_gcn, features, graph, labels, train[0]), {}, "give validation nodes"),
-        (("gcn", features, graph, labels * 1.0, train[0]), {}, "got float64"),
+        (("gcn", features, graph, labels * 1.0, train[0]), {}, "labels has type float64"),
         (("gcn", features, graph, labels, train[0]), {"classes": 2}, "has the label 2"),
-        (("mlp", features, graph, labels, train[0]), {"settings": SHORT}, "got GCNSettings"),
+        (
+            ("mlp", features, graph, labels, train[0]),
+            {"settings": SHORT},
+            "settings has type GCNSettings",
+        ),
     ]
     for arguments, options, message in cases:
         with pytest.raises(InputError, match=message):

@@ -66,5 +66,5 @@ def test_parts_of_a_page(posterior: GraphPosterior) -> None:
 
 
 def test_a_node_that_is_not_there(posterior: GraphPosterior) -> None:
-    with pytest.raises(InputError, match=r"node is 80\. Give a number from 0 to 79"):
+    with pytest.raises(InputError, match=r"node=80 must be a node number from 0 to 79"):
         edge_certainty(posterior, 80)

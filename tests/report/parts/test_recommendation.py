@@ -7,12 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from truegraph.errors import InputError
 from truegraph.experiments import Experiment
 from truegraph.experiments.runner import run_experiment
 from truegraph.report.page import Picture
 from truegraph.report.parts.recommendation import recommendation_parts
-from truegraph.report.plots.training import training_curves
 from truegraph.report.run_page import run_page
 from truegraph.report.runs import Run
 from truegraph.report.tables import Table
@@ -91,8 +89,3 @@ def test_the_whole_page_holds_them(run: Run, tmp_path: Path) -> None:
     text = run_page([run]).render()
     for part in ("user by user", "Pairs taken out of the negatives", "Continued training"):
         assert part in text
-
-
-def test_uneven_curves_are_refused() -> None:
-    with pytest.raises(InputError, match=r"curves\['a'\]"):
-        training_curves({"a": ([1, 2], [0.1])})

@@ -263,7 +263,7 @@ def test_bad_validation_nodes(planted: Any, y: np.ndarray) -> None:
 def test_unknown_model_and_state(planted: Any, y: np.ndarray) -> None:
     with pytest.raises(InputError, match="Did you mean 'gcn'"):
         NodeClassifier("GCN").fit(planted.features, y, graph=planted.graph)
-    with pytest.raises(InputError, match="random_state is 'x'"):
+    with pytest.raises(InputError, match="random_state='x'"):
         _gcn(random_state="x").fit(planted.features, y, graph=planted.graph)
     with pytest.raises(NotFittedError):
         NodeClassifier().predict()

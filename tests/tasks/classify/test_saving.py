@@ -145,7 +145,7 @@ def test_foreign_folders_are_refused(saved: Path, tmp_path: Path) -> None:
         NodeClassifier.load(tmp_path)
     with pytest.raises(InputError, match="not a saved classifier"):
         NodeClassifier.load(tmp_path / "nowhere")
-    with pytest.raises(InputError, match=r"Use BayesianNodeClassifier\.load"):
+    with pytest.raises(InputError, match=r"use BayesianNodeClassifier\.load"):
         NodeClassifier.load(saved)
 
 

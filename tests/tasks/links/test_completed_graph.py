@@ -53,9 +53,9 @@ def test_an_empty_learned_graph_changes_nothing():
 
 
 def test_errors_name_the_choice():
-    with pytest.raises(InputError, match=r"unobserved is 'edges'. Use one of non-edges, pairs"):
+    with pytest.raises(InputError, match=r"unobserved='edges' must be one of non-edges, pairs"):
         combined_graph(OBSERVED, LEARNED, unobserved="edges")
-    with pytest.raises(InputError, match="weight_scale is 'log'"):
+    with pytest.raises(InputError, match="weight_scale='log'"):
         combined_graph(OBSERVED, LEARNED, weight_scale="log")
     with pytest.raises(InputError, match="needs the pairs"):
         combined_graph(OBSERVED, LEARNED, unobserved="pairs")

@@ -282,16 +282,16 @@ def test_errors_name_the_argument_and_the_remedy(planted, split):
         LinkPredictor("vgea").fit(planted.graph)
     with pytest.raises(InputError, match="unknown option 'epoch'"):
         LinkPredictor("vgae", options={"epoch": 3}).fit(planted.graph)
-    with pytest.raises(InputError, match=r"prior is 1.5"):
+    with pytest.raises(InputError, match=r"prior=1.5"):
         LinkPredictor(prior=1.5).fit(planted.graph)
-    with pytest.raises(InputError, match="random_state is -3"):
+    with pytest.raises(InputError, match="random_state=-3"):
         LinkPredictor(random_state=-3).fit(planted.graph)
-    with pytest.raises(InputError, match="target is 'both'"):
+    with pytest.raises(InputError, match="target='both'"):
         BayesianLinkPredictor(target="both", options=QUICK).fit(planted.graph)
     predictor = fit(LinkPredictor, "gae", planted, split)
-    with pytest.raises(InputError, match="k is 0"):
+    with pytest.raises(InputError, match="k=0"):
         predictor.suggest(k=0)
-    with pytest.raises(InputError, match="node is 120"):
+    with pytest.raises(InputError, match="node=120"):
         predictor.suggest_for(120)
     with pytest.raises(InputError, match="pairs names node 500"):
         predictor.predict_proba([(0, 500)])

@@ -66,7 +66,7 @@ def test_bad_input_is_named():
         opened(ring(3))
     with pytest.raises(InputError, match="X has shape"):
         opened(features=np.ones((5, 2)))
-    with pytest.raises(InputError, match=r"held_out is 0.7"):
+    with pytest.raises(InputError, match=r"held_out=0.7"):
         opened(held_out=0.7)
     with pytest.raises(InputError, match="two lists of pairs"):
         opened(validation=[[0, 1]])

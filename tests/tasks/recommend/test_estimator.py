@@ -164,7 +164,7 @@ def test_an_explanation_adds_up_to_the_score(model: str) -> None:
 
 
 def test_networks_and_users_without_history_cannot_be_explained() -> None:
-    with pytest.raises(InputError, match="cannot tell what carries a score"):
+    with pytest.raises(InputError, match="cannot explain a score"):
         fitted("bpr-mf").explain("user 7", "item 1")
     data = Interactions.from_matrix(csr_array(np.array([[1, 1, 0], [1, 0, 1], [0, 0, 0]])))
     with pytest.raises(InputError, match="no history"):
@@ -377,7 +377,7 @@ def test_the_seed_decides() -> None:
     ("params", "message"),
     [
         ({"model": "svd"}, "model='svd'"),
-        ({"options": {"depth": 1}}, "refined has no option 'depth'"),
+        ({"options": {"depth": 1}}, "unknown option 'depth'"),
         ({"validation_share": 1.0}, "validation_share"),
         ({"random_state": -1}, "random_state"),
     ],

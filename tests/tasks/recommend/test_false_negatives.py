@@ -147,5 +147,5 @@ def test_impossible_requests(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match="fraction_of='users'"):
         remove_negatives(ranked, NOTHING, 0.1, fraction_of="users")  # type: ignore[arg-type]
     monkeypatch.setattr(false_negatives, "_MOST_REMOVED", 100)
-    with pytest.raises(InputError, match="Use smaller fractions"):
+    with pytest.raises(InputError, match="use smaller fractions"):
         rank_pairs(vectors(), 30, degree=6)

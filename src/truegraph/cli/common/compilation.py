@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def announce_compilation(*packages: str, seconds: int) -> None:
-    """Say on standard error that loops will be compiled, unless every package has its own kept.
+    """Announce on standard error that loops will be compiled, unless all are in the cache.
 
     Parameters
     ----------
     packages : str
         Names of the packages with compiled loops.
     seconds : int
-        How long it takes, about.
+        About how long it takes.
     """
     folders = [Path(import_module(package).__path__[0]) for package in packages]
     is_here = all(os.access(folder, os.W_OK) for folder in folders)

@@ -17,7 +17,7 @@ FILE_ENDINGS = (".npy", ".npz", ".csv", ".tsv", ".txt", ".parquet", ".pq")
 
 
 def check_source(source: str) -> None:
-    """Raise an InputError for what is no file that can be read."""
+    """Raise an InputError unless `source` is a kind of file that can be read."""
     if Path(source).suffix.lower() in FILE_ENDINGS:
         return
     from truegraph.data.nodes.registry import REGISTRY
@@ -25,7 +25,7 @@ def check_source(source: str) -> None:
     if source.lower() in REGISTRY:
         name = source.lower()
         raise InputError(
-            f"learn takes your own files, not the data set {name!r}. Write it to files first: "
+            f"learn takes your own files, not the data set {name!r}; write it to files first: "
             f"truegraph data export {name} --out {name}, then: truegraph learn "
             f"{name}/features.csv"
         )

@@ -129,9 +129,7 @@ Processes = Annotated[
     int | None,
     option(RUNNING, "Processes; never changes a result.", default="one per core", least=1),
 ]
-RetryFailed = Annotated[
-    bool, option(RUNNING, "Run trials again that failed before.", "--retry-failed")
-]
+RetryFailed = Annotated[bool, option(RUNNING, "Rerun trials that failed before.", "--retry-failed")]
 Json = Annotated[bool, option(OUTPUT, "Print one JSON document instead of a summary.", "--json")]
 Quiet = Annotated[
     bool, option(RUNNING, "No progress and no summary; --json still prints.", "--quiet")
@@ -194,8 +192,8 @@ def refuse_dataset(context: typer.Context, models: str) -> None:
         names = [name for parameter in context.command.params for name in parameter.opts]
         raise InputError(f"there is no option {words[0]!r}.{suggestion(words[0], names)}")
     raise InputError(
-        f"{command} takes your own files by options (see: truegraph {command} --help), not the "
-        f"argument {words[0]!r}."
+        f"{command} takes your own files through options (see: truegraph {command} --help), not "
+        f"the argument {words[0]!r}."
     )
 
 
@@ -274,7 +272,7 @@ def _shares(text: str | None) -> list[float] | None:
     try:
         found = [float(part) for part in text.split(",")]
     except ValueError as error:
-        raise InputError(f"--fractions {text!r} must be numbers with commas between.") from error
+        raise InputError(f"--fractions {text!r} must be numbers separated by commas.") from error
     if not all(0.0 <= fraction <= 1.0 for fraction in found):
         raise InputError(f"--fractions {text!r} must lie between 0 and 1, such as 0.01,0.05.")
     return found

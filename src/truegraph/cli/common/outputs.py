@@ -31,7 +31,7 @@ def check_target(option: str, path: Path | None, endings: Sequence[str], source:
     option : str
         Name of the option that gave the path, for messages.
     path : Path or None
-        None asks for no file.
+        None if no file is wanted.
     endings : sequence of str
         Endings that can be written.
     source : str
@@ -41,13 +41,13 @@ def check_target(option: str, path: Path | None, endings: Sequence[str], source:
         return
     if path.suffix.lower() not in endings:
         raise InputError(
-            f"{option} {path}: cannot write {path.suffix or 'a file without an ending'}. "
-            f"Let the name end in {_alternatives(endings)}."
+            f"{option} {path}: cannot write {path.suffix or 'a file without an ending'}; "
+            f"let the name end in {_alternatives(endings)}."
         )
     if path.is_dir():
-        raise InputError(f"{option} {path}: is a folder. Give the name of a file in it.")
+        raise InputError(f"{option} {path} is a folder; give the name of a file in it.")
     if path.exists() and Path(source).exists() and path.samefile(source):
-        raise InputError(f"{option} {path}: would overwrite INPUT. Choose another name.")
+        raise InputError(f"{option} {path} would overwrite INPUT; choose another name.")
     _check_folder(option, path)
 
 
@@ -66,11 +66,11 @@ def check_escape(wanted: bool, out: Path | None) -> None:
 
 
 def check_target_folder(option: str, folder: Path | None) -> None:
-    """Raise an InputError unless files can be written to `folder` later; None asks for none."""
+    """Raise an InputError unless files can be written to `folder` later; None passes."""
     if folder is None:
         return
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{option} {folder}: is a file. Give the name of a folder.")
+        raise InputError(f"{option} {folder} is a file; give the name of a folder.")
     _check_folder(option, folder / "results.json")
 
 
@@ -82,8 +82,8 @@ def _check_folder(option: str, path: Path) -> None:
             pass
     except OSError as error:
         raise InputError(
-            f"{option} {path}: cannot write to {folder} ({error.strerror}). "
-            "Choose a folder that you may write to."
+            f"{option} {path}: cannot write to {folder} ({error.strerror}); "
+            "choose a folder that you may write to."
         ) from error
 
 
@@ -98,7 +98,7 @@ def report_target(report: Path | None, out: Path) -> Path | None:
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Give a list that fills with the warnings meant for users, which are shown as well."""
+    """Yield a list that collects the warnings meant for users; they are shown as well."""
     heard: list[str] = []
     with warnings.catch_warnings():
         show = warnings.showwarning
@@ -132,7 +132,7 @@ def write_page(page: Page, path: Path) -> None:
 
 
 def announce(text: str) -> None:
-    """Say at once on standard error what is going on, before anything that takes a while."""
+    """Print at once to standard error what is about to happen, before anything slow."""
     print(text, file=sys.stderr, flush=True)
 
 

@@ -45,8 +45,8 @@ def print_table(rows: Sequence[Row]) -> None:
 
 
 def print_trials(folder: Path, summary: RunSummary, records: Sequence[TrialRecord]) -> None:
-    """Say how many trials were done, which failed, and what to do about those."""
-    from truegraph.report.wording import counted
+    """Print how many trials are done, which failed, and how to retry them."""
+    from truegraph.wording import counted
 
     line = f"{summary.done:,} of {counted(summary.wanted, 'trial')} done, {summary.run:,} just now"
     typer.echo(f"{line} in {summary.seconds:.0f} s. Everything is in {folder}.")

@@ -1,4 +1,4 @@
-"""Options of the commands that read tables and edges of one's own."""
+"""Options of the commands that read the user's own tables and edges."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ IdColumn = Annotated[
     str | None,
     option(
         INPUT,
-        "Column of a table with the names of the nodes; none: there is none.",
+        "Column of a table with the names of the nodes, or none.",
         "--id",
         metavar="COLUMN",
         default="recognised",
@@ -116,7 +116,7 @@ def _names(option_name: str, text: str | None) -> list[str]:
         return []
     names = [part.strip() for part in text.split(",")]
     if not all(names):
-        raise InputError(f"{option_name} {text!r} names nothing in one place; use a,b,c.")
+        raise InputError(f"{option_name} {text!r} has an empty entry; write a,b,c.")
     return names
 
 

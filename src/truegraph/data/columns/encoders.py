@@ -1,8 +1,8 @@
 """How a column becomes numbers, as fitted: medians, scales, levels and vectors of text.
 
 Every column of a table counts the same in distances: whatever number of columns it becomes, their
-variances add up to about one. A missing or unknown value lies in the middle, where it is as far
-from all others as can be said.
+variances add up to about one. A missing or unknown value lies in the middle,
+equally far from all others as far as is known.
 
 All of it is plain numbers and strings, so that it can be saved without a pickle.
 """
@@ -124,7 +124,7 @@ class Categories:
 
 @dataclass(frozen=True)
 class Dates:
-    """A column of dates: the time that went by, the season and, if told, the hour."""
+    """A column of dates: the elapsed time, the season and, if given, the hour."""
 
     date_format: str | None
     elapsed: Scaling
@@ -139,7 +139,7 @@ class Dates:
         return cls(date_format, Scaling.fit(days, scale), bool((known % 1.0 != 0.0).any()))
 
     def transform(self, values: pd.Series) -> Block:
-        """Return days, season as a point on a circle and, if told, hours as another."""
+        """Return days, the season as a point on a circle and, if given, the hour as another."""
         days = _days(dates(values, self.date_format))
         turns = [days / _DAYS_A_YEAR] + ([days % 1.0] if self.has_hours else [])
         circles = [part(2.0 * np.pi * turn) for turn in turns for part in (np.sin, np.cos)]

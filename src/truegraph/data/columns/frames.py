@@ -31,7 +31,7 @@ def as_pandas(table: Any) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If it is no such table, or two columns have the same name.
+        If it is not such a table, or two columns have the same name.
     """
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
@@ -39,12 +39,12 @@ def as_pandas(table: Any) -> pd.DataFrame:
         frame = _converted(table)
     else:
         raise InputError(
-            f"a table has type {type(table).__name__}. Give a DataFrame of pandas or polars."
+            f"a table has type {type(table).__name__}; give a DataFrame of pandas or polars."
         )
     names = [_name(column) for column in frame.columns]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"two columns are called {twice!r}. Rename one of them.")
+        raise InputError(f"two columns are called {twice!r}; rename one of them.")
     frame.columns = pd.Index(names)
     return frame
 
@@ -56,7 +56,7 @@ def _converted(table: Any) -> pd.DataFrame:
         return narwhals.from_native(table, eager_only=True).to_pandas()
     except ModuleNotFoundError as error:
         raise ImportError(
-            "tables of polars need pyarrow. Install it with: pip install 'truegraph[parquet]'"
+            "tables of polars need pyarrow; install it with: pip install 'truegraph[parquet]'"
         ) from error
 
 

@@ -127,7 +127,7 @@ def _why_id(frame: pd.DataFrame, name: str) -> str:
 
 
 def is_id_name(name: str) -> bool:
-    """Return whether a column is called as ids are: id, customer_id, userId, uuid, key, ..."""
+    """Return whether a column is named like an id: id, customer_id, userId, uuid, key, ..."""
     return name.strip().lower() in _ID_NAMES or bool(
         _ID_ENDING.search(name) or _ID_ENDING.search(name.lower())
     )
@@ -149,7 +149,7 @@ def column_kind(values: pd.Series) -> Column:
     """Return what a column is that is not an id."""
     name = str(values.name)
     if values.dtype.kind == "c":
-        raise InputError(f"column {name!r} holds complex numbers. Take the real part or the size.")
+        raise InputError(f"column {name!r} holds complex numbers; take the real part or the size.")
     known = values.dropna()
     if known.empty:
         return Column(name, "unused", "no values")
@@ -221,7 +221,7 @@ def cleaned_text(values: pd.Series) -> pd.Series:
 
 
 def numbers(values: pd.Series) -> pd.Series:
-    """Return a column as float64, missing where a value is no finite number."""
+    """Return a column as float64, missing where a value is not a finite number."""
     if values.dtype.kind == "m":
         found = values.dt.total_seconds()
     elif is_text(values):
@@ -240,7 +240,7 @@ def _check_distinct(values: pd.Series, floats: NDArray[np.float64]) -> None:
     if pd.Series(floats).nunique() < values.nunique():
         raise InputError(
             f"column {str(values.name)!r} holds whole numbers as large as {values.max()}, which "
-            "float64 makes equal. Subtract an offset, or drop the column."
+            "float64 makes equal; subtract an offset, or drop the column."
         )
 
 

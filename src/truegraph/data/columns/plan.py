@@ -95,7 +95,7 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         y : ignored
         """
         if self.scale not in ("auto", "none"):
-            raise InputError(f"scale={self.scale!r} is not known; use 'auto' or 'none'.")
+            raise InputError(f"scale={self.scale!r} must be 'auto' or 'none'.")
         frame = as_pandas(X)
         if not len(frame):
             raise InputError("the table has no rows.")
@@ -109,7 +109,7 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         if not self.encoders_:
             reasons = "; ".join(f"{one.name}: {one.why or one.kind}" for one in self.columns_)
             raise InputError(
-                f"no column of the table is of use ({reasons}). Add one, or name those to use."
+                f"no column of the table is usable ({reasons}); add one, or name those to use."
             )
         return self
 
@@ -130,8 +130,8 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
             elif kept is None or wanted or column.kind == "id":
                 found.append(column)
             else:
-                found.append(Column(column.name, "unused", "not asked for"))
-        return found + [Column(name, "unused", "dropped as asked") for name in self.drop]
+                found.append(Column(column.name, "unused", "not requested"))
+        return found + [Column(name, "unused", "dropped on request") for name in self.drop]
 
     def _fit_column(self, column: Column, values: pd.Series) -> None:
         encoder = ENCODERS[column.kind].fit(values, self.scale, column.date_format)
@@ -161,7 +161,7 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         if lacking:
             raise InputError(
                 f"the table lacks the columns {', '.join(lacking)}, which the plan was fitted "
-                f"with; found {', '.join(map(str, frame.columns))}. Add or rename them."
+                f"with; found {', '.join(map(str, frame.columns))}; add or rename them."
             )
         widths = [len(encoder.parts()) for encoder in self.encoders_.values()]
         points = np.empty((len(frame), sum(widths)))
@@ -241,7 +241,7 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         if document.get("format") != _FORMAT:
             raise InputError(
                 f"the column plan has format {document.get('format')!r}; this version reads "
-                f"format {_FORMAT}. Fit and save the model again."
+                f"format {_FORMAT}; fit and save the model again."
             )
         plan = cls(**document["params"])
         plan.columns_ = [Column(**column) for column in document["columns"]]
@@ -266,6 +266,6 @@ def _as_asked(column: Column, kind: str, values: pd.Series) -> Column:
     if kind == "date" and found.kind != "date":
         raise InputError(
             f"columns: {column.name!r} is to be a date, but values such as "
-            f"{str(values.dropna().iloc[0])!r} are not. Write them as 2024-12-31."
+            f"{str(values.dropna().iloc[0])!r} are not; write them as 2024-12-31."
         )
     return Column(column.name, kind, date_format=found.date_format)

@@ -1,4 +1,4 @@
-"""What estimators do with a table that they are given in place of an array."""
+"""What estimators do with a table given in place of an array."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]
     -------
     X : ndarray of float64, shape (n_rows, n_columns), or the given X
     plan : ColumnPlan or None
-        The fitted plan; None if X is no table.
+        The fitted plan; None if X is not a table.
     """
     if not is_table(X):
         return X, None
@@ -107,7 +107,7 @@ def _check_same_columns(users: Any, items: Any) -> None:
         if lacking:
             raise InputError(
                 f"{here} has the columns {', '.join(lacking)}, which {there} lacks; distances "
-                "between the two need the same columns. Rename or leave out the others."
+                "between the two need the same columns; rename or leave out the others."
             )
 
 
@@ -133,13 +133,13 @@ def new_points(X: Any, plan: ColumnPlan | None) -> Any:
     if plan is None:
         if is_table(X):
             raise InputError(
-                "X is a table, but the model was fitted on an array. Give an array with the same "
+                "X is a table, but the model was fitted on an array; give an array with the same "
                 "columns."
             )
         return X
     if not is_table(X):
         raise InputError(
-            f"X has type {type(X).__name__}, but the model was fitted on a table. Give a table "
+            f"X has type {type(X).__name__}, but the model was fitted on a table; give a table "
             f"with the columns {', '.join(plan.encoders_)}."
         )
     for name, values in plan.unknown_categories(X).items():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from truegraph.data.columns.kinds import Column, cleaned_text, dates, is_text, numbers
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from truegraph.data.columns.plan import ColumnPlan
@@ -21,11 +22,11 @@ def describe_plan(plan: ColumnPlan) -> str:
     }
     if counts["number"]:
         verb = "scaled" if plan.scale == "auto" else "kept as they are"
-        parts.append(f"{_counted(len(counts['number']), 'number', 'numbers')} {verb}")
+        parts.append(f"{counted(len(counts['number']), 'number')} {verb}")
     if counts["category"]:
         width = sum(len(plan.encoders_[name].parts()) for name in counts["category"])
-        number = _counted(len(counts["category"]), "category", "categories")
-        parts.append(f"{number} to {_counted(width, 'column', 'columns')}")
+        number = counted(len(counts["category"]), "category", "categories")
+        parts.append(f"{number} to {counted(width, 'column')}")
     parts += [
         f"{name} ({one.kind}) to {len(one.parts())}"
         for name, one in plan.encoders_.items()
@@ -39,9 +40,9 @@ def describe_plan(plan: ColumnPlan) -> str:
     parts += [f"{one.name}: left out ({one.why})" for one in plan.columns_ if one.kind == "unused"]
     if plan.missing_:
         total = sum(plan.missing_.values())
-        parts.append(f"{_counted(total, 'missing value', 'missing values')} filled")
+        parts.append(f"{counted(total, 'missing value', 'missing values')} filled")
     parts += [
-        f"{name}: {_counted(count, 'cell is', 'cells are')} not a {_kind(plan, name)}, such as "
+        f"{name}: {counted(count, 'cell is', 'cells are')} not a {_kind(plan, name)}, such as "
         f"{example!r}, and taken as missing"
         for name, (count, example) in plan.unreadable_.items()
     ]
@@ -50,10 +51,6 @@ def describe_plan(plan: ColumnPlan) -> str:
 
 def _kind(plan: ColumnPlan, name: str) -> str:
     return plan.encoders_[name].kind
-
-
-def _counted(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def plan_rows(plan: ColumnPlan) -> list[dict[str, Any]]:
@@ -79,7 +76,7 @@ def _becomes(plan: ColumnPlan, column: Column) -> str:
         bounded = plan.scale == "auto"
         return "1 column, scaled by median and quartiles" if bounded else "1 column as it is"
     what = {"category": "one per category", "date": "time and season", "text": "string vectors"}
-    return f"{_counted(len(encoder.parts()), 'column', 'columns')}: {what[encoder.kind]}"
+    return f"{counted(len(encoder.parts()), 'column')}: {what[encoder.kind]}"
 
 
 def unreadable_cells(values: pd.Series, column: Column) -> tuple[int, str]:

@@ -75,9 +75,9 @@ DataFrame
         adjacency = _from_pandas(graph, n_nodes, node_names)
     else:
         raise InputError(
-            f"graph has type {type(graph).__name__}, which is not understood. Give a SciPy sparse "
-            "matrix, a square NumPy array, a NetworkX or igraph graph, PyTorch Geometric data or a "
-            "pandas table with the columns source and target."
+            f"graph has type {type(graph).__name__}, which cannot be read as a graph; give a "
+            "SciPy sparse matrix, a square NumPy array, a NetworkX or igraph graph, PyTorch "
+            "Geometric data or a pandas table with the columns source and target."
         )
     if n_nodes is not None and adjacency.shape[0] != n_nodes:
         raise InputError(f"graph has {adjacency.shape[0]} nodes, but {n_nodes} are expected.")
@@ -143,15 +143,15 @@ def _checked_weights(weights: ArrayLike) -> NDArray[np.float64]:
     bad = ~(np.isfinite(values) & (values >= 0))
     if bad.any():
         raise InputError(
-            f"edge weights must be finite and not negative; found {values[bad].flat[0]}. "
-            "Remove or correct these edges."
+            f"edge weights must be finite and not negative, but one is {values[bad].flat[0]}; "
+            "remove or correct these edges."
         )
     return values
 
 
 def _from_matrix(graph: Any) -> sparse.csr_array:
     if graph.ndim != 2 or graph.shape[0] != graph.shape[1]:
-        raise InputError(f"graph has shape {graph.shape}; an adjacency matrix is square.")
+        raise InputError(f"graph has shape {graph.shape}; an adjacency matrix must be square.")
     directed = sparse.csr_array(gate.table("graph", graph, finite=False))
     _checked_weights(directed.data)
     adjacency = sparse.csr_array(directed.maximum(directed.T))
@@ -183,7 +183,7 @@ def _from_igraph(graph: Any) -> sparse.csr_array:
 
 def _from_pyg(data: Any) -> sparse.csr_array:
     if data.edge_index is None:
-        raise InputError("the PyTorch Geometric data has no edge_index. Set it, or pass no graph.")
+        raise InputError("the PyTorch Geometric data has no edge_index; set it, or pass no graph.")
     sources, targets = data.edge_index.detach().cpu().numpy()
     weights = getattr(data, "edge_weight", None)
     if weights is None:
@@ -192,8 +192,8 @@ def _from_pyg(data: Any) -> sparse.csr_array:
         weights = weights.detach().cpu().numpy()
         if weights.size != len(sources):
             raise InputError(
-                f"edge_attr has shape {weights.shape}; a graph needs one weight per edge. "
-                "Set edge_weight, or remove edge_attr."
+                f"edge_attr has shape {weights.shape}, but a graph needs one weight per edge; "
+                "set edge_weight, or remove edge_attr."
             )
         weights = weights.reshape(-1)
     return adjacency_from_edges(sources, targets, weights, int(data.num_nodes))
@@ -204,7 +204,7 @@ def _from_pandas(table: Any, n_nodes: int | None, node_names: NodeNames | None) 
     if missing:
         raise InputError(
             f"the edge table lacks the columns {sorted(missing)}; "
-            f"found {list(getattr(table, 'columns', ()))}. Rename its columns."
+            f"found {list(getattr(table, 'columns', ()))}; rename its columns."
         )
     if node_names is not None:
         names = import_module("pandas").Index(node_names)
@@ -213,7 +213,7 @@ def _from_pandas(table: Any, n_nodes: int | None, node_names: NodeNames | None) 
     elif all(table[column].dtype.kind in "iu" for column in ("source", "target")):
         ends = [table[column].to_numpy() for column in ("source", "target")]
     else:
-        raise InputError("the edge table holds names, not node numbers. Give node_names too.")
+        raise InputError("the edge table holds names, not node numbers; give node_names too.")
     if n_nodes is None:
         n_nodes = max((int(end.max()) + 1 for end in ends if len(end)), default=0)
     weights = table["weight"].to_numpy() if "weight" in table.columns else None

@@ -1,7 +1,7 @@
 """Readers for users' edges: any two columns of ids, with or without a header.
 
 Truegraph's graphs have no direction, and at most one edge between two nodes. What becomes of edges
-that a file lists more than once, or in one direction only, is chosen here and said.
+that a file lists more than once, or in one direction only, is decided here and reported.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def read_edges(
     target: str | None = None,
     weight: str | None = None,
 ) -> pd.DataFrame:
-    """Read edges from a CSV or Parquet file; parameters as of `read_edge_table`.
+    """Read edges from a CSV or Parquet file; parameters as in `read_edge_table`.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def read_edge_table(
     weight : str, optional
         Name of the column with weights; default: weight, if there is one.
     nodes : collection of str, optional
-        Ids of nodes known from elsewhere: a first line that holds two of them is no header.
+        Ids of nodes known from elsewhere: a first line that holds two of them is not a header.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def _ends(
     ends = [next(free) if place is None else place for place in found]
     if ends[0] == ends[1]:
         raise InputError(
-            f"{path}: source and target are the same column {table.first[ends[0]]!r}. Name two."
+            f"{path}: source and target are the same column {table.first[ends[0]]!r}; name two."
         )
     return ends
 
@@ -189,12 +189,12 @@ def _check_values(
         blank = (frame[column] == "").to_numpy()
         if blank.any():
             row = int(blank.argmax())
-            problem = "the node's id is missing. Give one, or remove the row."
+            problem = "the node's id is missing; give one, or remove the row."
             raise table_error(table, row, column, problem, header=header)
     for column in weights:
         negative = frame[column].to_numpy() < 0
         if negative.any():
-            problem = "a weight must not be negative. Correct or remove the edge."
+            problem = "a weight must not be negative; correct or remove the edge."
             raise table_error(table, int(negative.argmax()), column, problem, header=header)
 
 
@@ -231,7 +231,7 @@ def merge_edges(
         ("directed", directed, DIRECTIONS),
     ):
         if value not in allowed:
-            raise InputError(f"{name}={value!r} is not known; use {' or '.join(allowed)}.")
+            raise InputError(f"{name}={value!r} must be {' or '.join(allowed)}.")
     sources = gate.indices("sources", sources, n_nodes)
     targets = gate.indices("targets", targets, n_nodes)
     if len(sources) != len(targets):

@@ -51,7 +51,7 @@ def write_graph(
     path : path-like
         .csv (the columns source, target and weight) or .graphml (edge attribute "weight").
     adjacency : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix. A CSV file cannot tell of nodes without an edge.
+        Symmetric adjacency matrix. A CSV file cannot hold nodes without an edge.
     node_names : sequence, optional
         Names of the nodes; by default their numbers.
     escape : bool, default=False
@@ -60,14 +60,14 @@ def write_graph(
     Raises
     ------
     InputError
-        If the ending of the path is another one, or the names do not suit the format.
+        If the path has another ending, or the names do not suit the format.
     """
     check_format(path, node_names)
     adjacency = gate.sparse_matrix("adjacency", adjacency)
     if node_names is not None and len(node_names) != adjacency.shape[0]:
         raise InputError(
             f"node_names has {len(node_names)} names, but the graph has {adjacency.shape[0]} "
-            "nodes. Give one name per node."
+            "nodes; give one name per node."
         )
     if Path(path).suffix.lower() == ".csv":
         write_csv(to_pandas(adjacency, node_names), path, escape=escape)
@@ -81,8 +81,8 @@ def check_format(path: PathLike, node_names: NodeNames | None = None) -> None:
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
         raise InputError(
-            f"{path}: a graph cannot be written to {suffix or 'a file without an ending'}. "
-            f"Let the name end in {' or '.join(FORMATS)}."
+            f"{path}: a graph cannot be written to {suffix or 'a file without an ending'}; "
+            f"let the name end in {' or '.join(FORMATS)}."
         )
     if node_names is None:
         return
@@ -90,13 +90,13 @@ def check_format(path: PathLike, node_names: NodeNames | None = None) -> None:
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise InputError(
-            f"node_names holds {twice!r} more than once. Give every node its own name."
+            f"node_names holds {twice!r} more than once; give every node its own name."
         )
     forbidden = next((name for name in names if _NOT_IN_XML.search(name)), None)
     if suffix == ".graphml" and forbidden is not None:
         raise InputError(
-            f"{path}: the node name {forbidden!r} holds a character that XML cannot hold. "
-            "Rename the node, or write .csv."
+            f"{path}: the node name {forbidden!r} holds a character that XML cannot hold; "
+            "rename the node, or write .csv."
         )
 
 

@@ -39,7 +39,7 @@ class LinkSplit:
 
     @property
     def hidden(self) -> Pairs:
-        """All validation and test pairs, of which nothing says which are links."""
+        """All validation and test pairs, without saying which are links."""
         pairs = np.concatenate(
             [
                 self.validation_links,
@@ -124,7 +124,7 @@ def _shares(validation: float, test: float) -> list[tuple[str, float]]:
             raise InputError(f"{name}={share} must be a share of the links, from 0 to below 1.")
     if validation + test >= 1.0:
         raise InputError(
-            f"validation={validation} and test={test} leave no links to train on. Lower one."
+            f"validation={validation} and test={test} leave no links to train on; lower one."
         )
     return shares
 
@@ -133,7 +133,7 @@ def _count(links: int, share: float, name: str) -> int:
     count = int(np.floor(links * share + 1e-9))
     if share > 0.0 and count == 0:
         raise InputError(
-            f"{name}={share} of {links} links is less than one. Raise it, or give a graph with "
+            f"{name}={share} of {links} links is less than one; raise it, or give a graph with "
             f"{int(np.ceil(1.0 / share))} links or more."
         )
     return count
@@ -153,7 +153,7 @@ def _drawn_links(
         if len(allowed) < count:
             raise InputError(
                 f"connected=True: only {len(allowed)} of {len(links)} links can be hidden while "
-                f"all nodes stay reachable, but {count} are wanted. Lower validation and test, or "
+                f"all nodes stay reachable, but {count} are wanted; lower validation and test, or "
                 "use connected=False."
             )
     return rng.permutation(allowed)[:count]
@@ -196,7 +196,7 @@ def sample_non_links(
     if available < count:
         raise InputError(
             f"the graph has {available} pairs without a link among {nodes} nodes, but {count} are "
-            "wanted. Hide fewer links, or give a sparser or larger graph."
+            "wanted; hide fewer links, or give a sparser or larger graph."
         )
     rng = np.random.default_rng(random_state)
     ranks = rng.choice(available, size=count, replace=False)

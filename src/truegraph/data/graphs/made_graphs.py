@@ -73,7 +73,7 @@ def teams(n_nodes: int = 4000, count: int = 3000, circle: int = 40, seed: int = 
     n_nodes, count : int
         People and teams.
     circle : int
-        A team of three to six is drawn from so many people with neighbouring numbers.
+        A team of three to six is drawn from this many people with neighbouring numbers.
     seed : int
     """
     rng = np.random.default_rng(seed)

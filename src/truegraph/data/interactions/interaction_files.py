@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -42,7 +41,7 @@ def read_interactions(
     rating: str | None = None,
     time: str | None = None,
 ) -> Interactions:
-    """Read the interactions in a file; its ending says of which kind it is.
+    """Read the interactions in a file; its ending says what kind of file it is.
 
     Parameters
     ----------
@@ -87,7 +86,7 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
     coded = read_coded(table, text, numbers, header=True)
     for column, what in zip(text, ("user", "item"), strict=True):
         if coded.values[column][0] == "":
-            problem = f"the {what}'s id is missing. Give one, or remove the row."
+            problem = f"the {what}'s id is missing; give one, or remove the row."
             row = int((coded.codes[column] == 0).argmax())
             raise table_error(table, row, column, problem, header=True)
     rating, time = (
@@ -118,7 +117,7 @@ def _column(file: Path, names: list[str], role: str, wanted: str | None) -> int:
     looked_for = repr(wanted) if wanted is not None else f"any of {', '.join(choices)}"
     raise InputError(
         f"{file}: no column is called {looked_for}, which would hold the {role}; the first line "
-        f"has {names}. Name the column with {role}=, or on the command line with --{role}."
+        f"has {names}; name the column with {role}=, or on the command line with --{role}."
     )
 
 
@@ -129,9 +128,9 @@ def _is_user_lists(file: Path) -> bool:
 
 
 def read_user_lists(path: PathLike) -> Interactions:
-    """Read one line ``user item item ...`` per user, whole numbers with spaces between.
+    """Read one line ``user item item ...`` per user, whole numbers separated by spaces.
 
-    This is how the data of NGCF and LightGCN come. A user may stand on several lines.
+    This is the format of NGCF's and LightGCN's data. A user may have several lines.
     """
     users: list[int] = []
     items: list[int] = []
@@ -158,7 +157,7 @@ def _from_npz(file: Path) -> Interactions:
     missing = {"data", "indices", "indptr", "shape"} - set(arrays)
     if missing:
         raise InputError(
-            f"{file}: holds neither the array 'interactions' nor a CSR matrix of scipy.sparse "
+            f"{file} holds neither the array 'interactions' nor a CSR matrix of scipy.sparse "
             f"({sorted(missing)} missing; found {sorted(arrays)})."
         )
     parts = (arrays["data"], arrays["indices"], arrays["indptr"])
@@ -194,20 +193,6 @@ def _whole_ids(ids: NDArray[Any], where: str) -> NDArray[np.int64]:
         row, column = (int(place[0]) for place in np.nonzero(bad))
         raise InputError(
             f"{where}: row {row} of interactions has the {('user', 'item')[column]} "
-            f"{ids[row, column]}, which is no whole number that fits into 64 bits. Number the ids."
+            f"{ids[row, column]}, which is not a whole number of up to 64 bits; number the ids."
         )
     return ids.astype(np.int64)
-
-
-def to_table(interactions: Interactions) -> pd.DataFrame:
-    """Return a table with the columns user, item and, if there are any, rating and time."""
-    users, items = interactions.user_ids, interactions.item_ids
-    columns: dict[str, Any] = {
-        "user": [users[number] for number in interactions.users],
-        "item": [items[number] for number in interactions.items],
-    }
-    if interactions.ratings is not None:
-        columns["rating"] = interactions.ratings
-    if interactions.times is not None:
-        columns["time"] = interactions.times
-    return pd.DataFrame(columns)

@@ -23,7 +23,7 @@ from truegraph.suggestions import suggestion
 
 @dataclass(frozen=True)
 class InteractionInfo:
-    """What is known of a set of interactions without loading it.
+    """What is known about a set of interactions without loading it.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class InteractionInfo:
 
 
 def list_interaction_sets(*, data_home: PathLike | None = None) -> list[InteractionInfo]:
-    """Return what is known of every named set of interactions, and where it is found now."""
+    """Return what is known about every named set of interactions, and where it is found now."""
     return [interaction_info(name, data_home=data_home) for name in INTERACTION_SETS]
 
 
 def interaction_info(name: str, *, data_home: PathLike | None = None) -> InteractionInfo:
-    """Return what is known of one named set of interactions, and where it is found now.
+    """Return what is known about one named set of interactions, and where it is found now.
 
     Raises
     ------
@@ -85,7 +85,7 @@ def load_interactions(
     ----------
     name : str
         "ml100k", the stand-ins "amazon_cds", "amazon_books" and "yelp2018", "gowalla", which
-        brings its own split, or "planted", which is made up and small; upper or lower case.
+        comes with its own split, or "planted", which is made up and small; upper or lower case.
     filtered : bool, default=True
         Keep what the paper's recipe keeps: ratings of 4 and more where there are ratings, then
         users, then items with enough interactions, in one pass.
@@ -135,7 +135,7 @@ def load_own_split(
     random_state: int | None = None,
     data_home: PathLike | None = None,
 ) -> InteractionSplit:
-    """Load the split that a named set of interactions brings; validation comes from its training.
+    """Load the split of a named set of interactions; validation is taken from its training part.
 
     Parameters
     ----------
@@ -156,11 +156,13 @@ def load_own_split(
     Raises
     ------
     DataError
-        If the set brings no split, or is not on this machine.
+        If the set comes without a split, or is not on this machine.
     """
     entry = _entry(name)
     if not entry.has_split:
-        raise DataError(f"{name!r} brings no split of its own; split it at random or by time.")
+        raise DataError(
+            f"{name!r} comes without a split of its own; split it at random or by time."
+        )
     place = locate(entry, data_home)
     if place is None or place[1] is None:
         raise DataError(how_to_get(entry))

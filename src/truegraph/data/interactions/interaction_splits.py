@@ -82,7 +82,7 @@ def split_by_time(
     """
     if interactions.times is None:
         raise InputError(
-            f"{interactions.name!r} has no times to split by. Name the column with the times, or "
+            f"{interactions.name!r} has no times to split by; name the column with the times, or "
             "split at random."
         )
     order = np.lexsort((interactions.items, interactions.times))

@@ -15,6 +15,7 @@ from scipy import sparse
 from truegraph import gate
 from truegraph.data.identifiers import number_ids, unknown_id
 from truegraph.errors import InputError
+from truegraph.wording import counted
 
 IndexArray = NDArray[np.int64]
 Ids = tuple[Hashable, ...]
@@ -90,7 +91,7 @@ class Interactions:
         Returns
         -------
         interactions : Interactions
-            Of a pair that is listed more than once the latest stays (without times the last);
+            Of a pair listed more than once, the latest stays (without times, the last);
             `notes` says how many were merged.
         """
         user_numbers, user_ids = number_ids(users, "users")
@@ -207,7 +208,7 @@ class Interactions:
         last = np.ones(len(order), dtype=bool)
         last[:-1] = (users[1:] != users[:-1]) | (items[1:] != items[:-1])
         merged = int(np.count_nonzero(~last))
-        note = (f"{merged} interactions merged that are listed more than once",)
+        note = (f"{counted(merged, 'interaction')} listed more than once and merged",)
         return replace(self._take(order[last]), notes=self.notes + (note if merged else ()))
 
     def _take(self, chosen: NDArray[Any]) -> Interactions:
@@ -266,10 +267,10 @@ class Interactions:
         return _look_up(ids, self._item_numbers, "item", missing)
 
     def with_min_rating(self, rating: float) -> Interactions:
-        """Keep the interactions rated at least so high, and all users and items."""
+        """Keep the interactions rated at least `rating`, and all users and items."""
         if self.ratings is None:
             raise InputError(
-                f"min_rating={rating}: {self.name!r} has no ratings. Leave it out, or name the "
+                f"min_rating={rating}: {self.name!r} has no ratings; leave it out, or name the "
                 "column with the ratings."
             )
         return self._take(self.ratings >= rating)
@@ -352,7 +353,7 @@ def as_interactions(data: Any) -> Interactions:
     if hasattr(data, "columns") or isinstance(data, dict):
         return Interactions.from_table(data)
     raise InputError(
-        f"interactions has type {type(data).__name__}. Give Interactions, a sparse matrix of users "
+        f"interactions has type {type(data).__name__}; give Interactions, a sparse matrix of users "
         "and items, a pair (user ids, item ids), or a table with the columns user and item."
     )
 
@@ -377,7 +378,7 @@ def _given_ids(ids: Sequence[Hashable] | None, count: int, name: str) -> Ids:
     if len(numbers) != count or len(unique) != count:
         raise InputError(
             f"{name} has {len(numbers)} entries, {len(unique)} of them different, for {count} rows "
-            "or columns of the matrix. Give each its own id."
+            "or columns of the matrix; give each its own id."
         )
     return tuple(unique[number] for number in numbers)
 
@@ -387,7 +388,7 @@ def _look_up(
 ) -> IndexArray:
     if isinstance(ids, str | bytes):
         raise InputError(
-            f"{what} ids must be a list, got the single text {ids!r}. Write [{ids!r}]."
+            f"{what} ids must be a list, not the single string {ids!r}; write [{ids!r}]."
         )
     found = [numbers.get(identifier, -1) for identifier in ids]
     if missing is None and -1 in found:

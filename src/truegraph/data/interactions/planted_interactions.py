@@ -2,7 +2,7 @@
 
 Every user and every item has one of a few tastes. A user likes most items of their own taste and
 a few others; only some of what they like is observed. The rest are false negatives: a learner
-that takes every unobserved pair for dislike is wrong about them.
+that takes every unobserved pair for a dislike is wrong about them.
 """
 
 from __future__ import annotations

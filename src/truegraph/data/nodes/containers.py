@@ -103,7 +103,7 @@ class NodeDataset:
             if value is not None and value.shape[0] != self.n_nodes:
                 raise InputError(
                     f"data set {self.name!r}: {part} has {value.shape[0]} rows and labels has "
-                    f"{self.n_nodes}. Give one row per node."
+                    f"{self.n_nodes}; give one row per node."
                 )
         if self.graph is not None and self.graph.shape != (self.n_nodes, self.n_nodes):
             raise InputError(
@@ -177,7 +177,7 @@ class NodeDataset:
         statistics : dict
             nodes, edges (undirected), features, classes, unlabelled (nodes), isolated (nodes
             without an edge) and homophily (share of the edges between labelled nodes that join
-            equal labels); None where there is no graph or are no features.
+            equal labels); None where there is no graph or there are no features.
         """
         has_graph = self.graph is not None
         return {

@@ -33,7 +33,7 @@ Place = tuple[str, Path | None]
 
 @dataclass(frozen=True)
 class DatasetInfo:
-    """What is known of a data set without loading it.
+    """What is known about a data set without loading it.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ class DatasetInfo:
 
 
 def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
-    """Return what is known of every named data set, and where it is found now.
+    """Return what is known about every named data set, and where it is found now.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[Da
 
 
 def dataset_info(name: str, *, data_home: str | os.PathLike[str] | None = None) -> DatasetInfo:
-    """Return what is known of one named data set, and where it is found now.
+    """Return what is known about one named data set, and where it is found now.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def _entry(name: str) -> DatasetEntry:
         return REGISTRY[name.lower()]
     if name.lower() in INTERACTION_SETS:
         raise DataError(
-            f"data set {name!r} holds interactions of users and items, not nodes. Load it "
+            f"data set {name!r} holds interactions of users and items, not nodes; load it "
             f"with truegraph.data.load_interactions({name!r}), or compare models on it with: "
             f"truegraph compare recommend {name.lower()}"
         )
@@ -216,7 +216,7 @@ def _homes(data_home: str | os.PathLike[str] | None) -> list[tuple[str, Path]]:
     for source, home in homes:
         if not home.is_dir():
             raise DataError(
-                f"{source} is {str(home)!r}, which is not a folder. Correct or unset it."
+                f"{source} is {str(home)!r}, which is not a folder; correct or unset it."
             )
     return homes
 
@@ -250,7 +250,7 @@ def _read_digits() -> NodeDataset:
 
 
 def how_to_get(entry: DatasetEntry | InteractionEntry) -> str:
-    """Return what to do about a data set that is not here."""
+    """Return what to do about a data set that is not on this machine."""
     by_hand = (
         f"put {entry.name}/{entry.name}.npz into a folder and set TRUEGRAPH_DATA to that folder"
     )

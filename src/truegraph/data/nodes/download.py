@@ -47,7 +47,7 @@ def fetch_planetoid(
     Raises
     ------
     DataError
-        If a file cannot be had or is not the expected one.
+        If a file cannot be fetched or is not the expected one.
     """
     address = (base_url or os.environ.get("TRUEGRAPH_DOWNLOAD_URL") or PLANETOID_URL).rstrip("/")
     target = Path(target)
@@ -68,13 +68,13 @@ def _retrieve(url: str, file: Path, sha256: str, bar: _Bar) -> None:
         pooch.HTTPDownloader(progressbar=bar, timeout=30)(url, str(file), None)
     except OSError as error:  # every error of requests is one
         raise DataError(
-            f"{url}: download failed ({error}). Check the connection and try again, or put the "
+            f"{url}: download failed ({error}); check the connection and try again, or put the "
             "data set's files into the folder named by TRUEGRAPH_DATA."
         ) from error
     if pooch.file_hash(str(file)) != sha256:
         raise DataError(
             f"{url}: the file is not the expected one (its SHA-256 is not {sha256}). It was "
-            "deleted; try again, or check what stands between you and the server."
+            "deleted; try again, or check for a proxy between you and the server."
         )
 
 

@@ -145,14 +145,14 @@ def _check_unique(mixed: MixedTable, column: str, names: Names) -> None:
     place = list(mixed.frame.columns).index(column)
     blank = names == ""
     if blank.any():
-        problem = "the node's id is missing. Give one, or remove the row."
+        problem = "the node's id is missing; give one, or remove the row."
         raise table_error(mixed.table, int(blank.argmax()), place, problem, header=mixed.header)
     repeated = pd.Index(names).duplicated()
     if repeated.any():
         row = int(repeated.argmax())
         first = mixed.table.place(int((names == names[row]).argmax()), header=mixed.header)
         problem = (
-            f"node {str(names[row])!r} is listed twice, first on {first}. Remove one of the two."
+            f"node {str(names[row])!r} is listed twice, first on {first}; remove one of the two."
         )
         raise table_error(mixed.table, row, place, problem, header=mixed.header)
 
@@ -187,7 +187,7 @@ def _from_long_table(mixed: MixedTable) -> NodeFeatures:
     repeated = len(values) - matrix.nnz
     notes = [f"{path}: long table of {shape[0]:,} nodes and {shape[1]:,} features"]
     if repeated:
-        notes.append(f"{path}: {repeated:,} entries listed more than once were added up")
+        notes.append(f"{path}: entries listed more than once were added up ({repeated:,})")
     names = np.asarray(nodes, dtype=str)
     return NodeFeatures(matrix, names, None, (*mixed.notes, *notes))
 

@@ -140,7 +140,7 @@ def _without_labels(
     if answer in (wanted.columns or ()):
         raise InputError(
             f"columns: {answer!r} is the column of {labels} with the classes, so it would give the "
-            "answer away. Leave it out."
+            "answer away; leave it out."
         )
     params = wanted.get_params(deep=False)
     return ColumnPlan(**{**params, "drop": (*dict.fromkeys((*wanted.drop, answer)),)})
@@ -173,7 +173,7 @@ def _graph(
         raise InputError(
             f"{edges.path}, {edges.place(row)}, column {edges.names[end]!r}: node {node!r} is not "
             f"in the features file ({int(unknown.sum()):,} of {len(unknown):,} edges name such "
-            f"nodes; its nodes are called {nodes[0]!r}, ...). Add it there or remove the edge."
+            f"nodes; its nodes are called {nodes[0]!r}, ...); add it there or remove the edge."
         )
     weights = edges.frame["weight"].to_numpy() if "weight" in edges.frame else None
     graph, notes = merge_edges(
@@ -196,8 +196,8 @@ def _labels(
     table = open_table(path)
     if isinstance(table, CsvTable) and table.first[0] in nodes:
         raise InputError(
-            f"{path}, line 1: {table.first[0]!r} is a node, so the header is missing. "
-            "Add the line: node,label"
+            f"{path}, line 1: {table.first[0]!r} is a node, so the header is missing; "
+            "add the line: node,label"
         )
     place = nodes.get_indexer(pd.Index(list(class_of)))
     if (place < 0).any():
@@ -222,7 +222,7 @@ def _check_ids(table: Table, names: Names, *, header: bool) -> None:
         row = int(repeated.argmax())
         first = table.place(int((names == names[row]).argmax()), header=header)
         problem = (
-            f"node {str(names[row])!r} is listed twice, first on {first}. Remove one of the two."
+            f"node {str(names[row])!r} is listed twice, first on {first}; remove one of the two."
         )
         raise table_error(table, row, 0, problem, header=header)
 

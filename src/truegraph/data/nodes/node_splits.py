@@ -18,7 +18,7 @@ def random_split(
     validation_size: int = 500,
     random_state: int | np.random.Generator | None = None,
 ) -> NodeSplit:
-    """Draw a random split: so many training nodes of each class, then test, then validation nodes.
+    """Draw a random split: training nodes of each class, then test, then validation nodes.
 
     Unlabelled nodes are never drawn. The draws follow the order of the classes, all without
     replacement.
@@ -60,7 +60,7 @@ def random_split(
     if len(rest) < test_size + validation_size:
         raise InputError(
             f"per_class={per_class} leaves {len(rest)} labelled nodes, too few for "
-            f"test_size={test_size} and validation_size={validation_size}. Lower one of the three."
+            f"test_size={test_size} and validation_size={validation_size}; lower one of the three."
         )
     drawn = rng.permutation(rest)[: test_size + validation_size]
     return NodeSplit(train=taken, validation=drawn[test_size:], test=drawn[:test_size])
@@ -79,8 +79,8 @@ def _draw_of_class(
     members = np.flatnonzero(labels == label)
     if len(members) < per_class:
         raise InputError(
-            f"class {label} has {len(members)} labelled nodes, fewer than per_class={per_class}. "
-            f"Use per_class={len(members)} or less, or leave the class out."
+            f"class {label} has {len(members)} labelled nodes, fewer than per_class={per_class}; "
+            f"use per_class={len(members)} or less, or leave the class out."
         )
     return rng.choice(members, size=per_class, replace=False)
 
@@ -106,7 +106,7 @@ def fixed_split(dataset: NodeDataset, per_class: int) -> NodeSplit:
     public = dataset.public_split
     if public is None:
         raise DataError(
-            f"data set {dataset.name!r} from {dataset.source!r} has no public split. Use "
+            f"data set {dataset.name!r} from {dataset.source!r} has no public split; use "
             "random_split, or load a copy with the split: Planetoid's files in the folder "
             f"{dataset.name!r} under TRUEGRAPH_DATA."
         )
@@ -117,7 +117,7 @@ def fixed_split(dataset: NodeDataset, per_class: int) -> NodeSplit:
         if len(members) < per_class:
             raise InputError(
                 f"the public split of {dataset.name!r} has {len(members)} training nodes of class "
-                f"{label}, fewer than per_class={per_class}. Use {len(members)} or less."
+                f"{label}, fewer than per_class={per_class}; use {len(members)} or less."
             )
         chosen.append(members[:per_class])
     return NodeSplit(np.concatenate(chosen), public.validation, public.test)

@@ -1,4 +1,4 @@
-"""Graphs with edges taken away or added at random, to see what a method makes of noise."""
+"""Graphs with edges removed or added at random, to see how a method copes with noise."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def perturb_graph(
     ----------
     graph : anything that `truegraph.data.as_adjacency` understands
     removed : float in [0, 1]
-        Share of the edges to take away. Of one graph and seed, what a smaller share takes away a
-        larger one takes away as well.
+        Share of the edges to remove. For a given graph and seed, a larger share removes all that a
+        smaller one does.
     added : float >= 0
         New edges, of weight 1, as a share of the edges that the graph had.
     random_state : int
@@ -32,9 +32,9 @@ def perturb_graph(
     csr_array of float64, shape (N, N)
     """
     if not 0.0 <= removed <= 1.0:
-        raise InputError(f"removed is {removed}. Give a share between 0 and 1.")
+        raise InputError(f"removed={removed} must be a share between 0 and 1.")
     if not 0.0 <= added < np.inf:
-        raise InputError(f"added is {added}. Give a share of 0 or more.")
+        raise InputError(f"added={added} must be a share of at least 0.")
     adjacency = as_adjacency(graph)
     upper = triu(adjacency, k=1, format="coo")
     order = np.random.default_rng([random_state, 0]).permutation(upper.nnz)
@@ -53,7 +53,7 @@ def _unlinked(adjacency: csr_array, count: int, seed: int) -> NDArray[np.int64]:
     nodes = adjacency.shape[0]
     free = nodes * (nodes - 1) // 2 - triu(adjacency, k=1).nnz
     if count > free:
-        raise InputError(f"{count} edges cannot be added: only {free} pairs have none. Add fewer.")
+        raise InputError(f"{count} edges cannot be added: only {free} pairs have none; add fewer.")
     generator = np.random.default_rng([seed, 1])
     upper = triu(adjacency, k=1, format="coo")
     taken = set((upper.row.astype(np.int64) * nodes + upper.col).tolist())

@@ -168,7 +168,7 @@ def read_planetoid(folder: str | os.PathLike[str], name: str) -> NodeDataset:
         return _assemble(name, parts, test)
     except (ValueError, TypeError, AttributeError, IndexError, KeyError) as error:
         raise InputError(
-            f"{folder}: the files ind.{name}.* do not fit together ({error}). Fetch them again."
+            f"{folder}: the files ind.{name}.* do not fit together ({error}); fetch them again."
         ) from error
 
 

@@ -56,8 +56,8 @@ def read_array(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
     if suffix == ".npz":
         return _points_and_ids(path)
     raise InputError(
-        f"{path}: features cannot be read from {suffix or 'a file without an ending'}. "
-        "Give a .csv, .parquet, .npz or .npy file."
+        f"{path}: features cannot be read from {suffix or 'a file without an ending'}; "
+        "give a .csv, .parquet, .npz or .npy file."
     )
 
 
@@ -74,12 +74,12 @@ def _points_and_ids(path: PathLike) -> tuple[Points, NDArray[np.str_] | None]:
     names = np.array([str(value) for value in ids.tolist()], dtype=str)
     if names.shape != (points.shape[0],):
         raise InputError(
-            f"{path}: there are {len(names)} ids for {points.shape[0]} rows. Give one per row."
+            f"{path} has {len(names)} ids for {points.shape[0]} rows; give one per row."
         )
     different, counts = np.unique(names, return_counts=True)
     if len(different) < len(names):
         twice = str(different[counts.argmax()])
-        raise InputError(f"{path}: the id {twice!r} stands for two rows. Remove one.")
+        raise InputError(f"{path}: the id {twice!r} stands for two rows; remove one.")
     return points, names
 
 
@@ -90,7 +90,7 @@ def _npy_points(path: PathLike) -> Points:
             points = np.lib.format.read_array(stream, allow_pickle=False)
     except (ValueError, EOFError, OSError) as error:
         raise InputError(
-            f"{path}: not a readable .npy array ({error}). Save a plain number array with "
+            f"{path}: not a readable .npy array ({error}); save a plain number array with "
             "numpy.save; pickled objects are never loaded because loading them can run code."
         ) from error
     return _checked_points(path, points)
@@ -101,8 +101,8 @@ def _npz_points(path: PathLike, arrays: dict[str, NDArray[Any]]) -> Points:
     if {"format", "shape", "data"} <= set(arrays):  # written by scipy.sparse.save_npz
         if arrays["format"].item() not in (b"csr", "csr"):
             raise InputError(
-                f"{path}: holds a sparse matrix in {arrays['format'].item()!r} form. "
-                "Save it as CSR: scipy.sparse.save_npz(path, matrix.tocsr())."
+                f"{path} holds a sparse matrix in {arrays['format'].item()!r} form; "
+                "save it as CSR: scipy.sparse.save_npz(path, matrix.tocsr())."
             )
         arrays = {f"x_{part}": value for part, value in arrays.items()}
     if "x_indices" in arrays:
@@ -113,18 +113,18 @@ def _npz_points(path: PathLike, arrays: dict[str, NDArray[Any]]) -> Points:
     named = [arrays[key] for key in ("x", "X") if key in arrays] or list(arrays.values())
     if len(arrays) > 1 and not {"x", "X"} & set(arrays):
         raise InputError(
-            f"{path}: holds the arrays {sorted(arrays)}, and none is called 'x'. "
-            "Save the points alone, or under the name x."
+            f"{path} holds the arrays {sorted(arrays)}, and none is called 'x'; "
+            "save the points alone, or under the name x."
         )
     if not named:
-        raise InputError(f"{path}: holds no array. Save the points under the name x.")
+        raise InputError(f"{path} holds no array; save the points under the name x.")
     return _checked_points(path, named[0])
 
 
 def _checked_points(path: PathLike, points: Any) -> Points:
     if points.ndim != 2 or points.dtype.kind not in "biuf":
         raise InputError(
-            f"{path}: holds an array of shape {points.shape} and type {points.dtype}; "
+            f"{path} holds an array of shape {points.shape} and type {points.dtype}; "
             "give numbers, one row per point."
         )
     single = points.dtype == np.float32

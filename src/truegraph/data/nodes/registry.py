@@ -1,4 +1,4 @@
-"""The named data sets and what is known of each: sizes, origin, terms, checksums."""
+"""The named data sets and what is known about each: sizes, origin, terms, checksums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engine knows of a task: cells, trials, and the adapter that runs them.
+"""What the engine knows about a task: cells, trials, and the adapter that runs them.
 
 A *cell* is one entry of a table: a model with its settings on one data set under one choice of
 the conditions. Its trials differ in the seed only. An adapter (`Task`) turns cells and seeds into
@@ -149,7 +149,7 @@ class Context:
     artefacts: dict[str, dict[str, NDArray[Any]]] = field(default_factory=dict)
 
     def keep_arrays(self, file: str, arrays: dict[str, NDArray[Any]]) -> str:
-        """Let arrays be written to an npz file of the run's folder, and return its name there."""
+        """Have arrays written to an npz file in the run's folder, and return its name there."""
         self.artefacts[file] = arrays
         return file
 

@@ -52,7 +52,7 @@ class ClassificationTask:
     }
 
     def check(self, cell: Cell) -> None:
-        """Raise an error for settings that the model does not have and splits that cannot be."""
+        """Raise an error for unknown settings and impossible splits."""
         from truegraph.tasks.classify.trials import find_method
 
         try:
@@ -61,7 +61,7 @@ class ClassificationTask:
             raise InputError(f"model {cell.label!r} of the experiment: {error}") from error
         dataset = self.open(cell)
         if dataset.n_classes < 2:
-            raise InputError(f"data set {cell.dataset!r} has no classes to tell apart.")
+            raise InputError(f"data set {cell.dataset!r} has no classes; choose one that has.")
         split_of(dataset, cell, 0)
 
     def open(self, cell: Cell) -> NodeDataset:
@@ -186,7 +186,7 @@ def unpacked(text: str, count: int) -> NDArray[np.bool_]:
 
 
 def graph_facts(dataset: NodeDataset, graph: LearnedGraph) -> dict[str, Any]:
-    """Return what a table says of a learned graph, and of what became of the observed one."""
+    """Return the facts about a learned graph, and how much of the observed one it keeps."""
     certificate = graph.certificate
     return {
         "edges": graph.n_edges,

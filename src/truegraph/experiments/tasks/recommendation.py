@@ -71,7 +71,7 @@ class RecommendationTask:
     }
 
     def check(self, cell: Cell) -> None:
-        """Raise an error for settings that the model does not have and splits that cannot be."""
+        """Raise an error for unknown settings and impossible splits."""
         from truegraph.tasks.recommend.trials import split_settings
 
         try:

@@ -36,7 +36,7 @@ class StrangersTask(ClassificationTask):
     }
 
     def check(self, cell: Cell) -> None:
-        """Raise an error for settings that the model does not have and changes that cannot be."""
+        """Raise an error for unknown settings and impossible changes."""
         from truegraph.tasks.classify.trials import find_method
 
         find_method(cell.model).options(cell.settings)
@@ -84,7 +84,9 @@ def changed(dataset: NodeDataset, cell: Cell, seed: int) -> NodeDataset:
     if change == "none":
         return dataset
     if dataset.graph is None or dataset.features is None:
-        raise InputError(f"data set {dataset.name!r} lacks what change={change!r} needs.")
+        raise InputError(
+            f"data set {dataset.name!r} lacks what change={change!r} needs; leave it out."
+        )
     if change == "shuffled-features":
         order = np.random.default_rng(seed).permutation(dataset.n_nodes)
         return replace(dataset, features=dataset.features[order])

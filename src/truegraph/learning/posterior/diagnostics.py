@@ -1,7 +1,7 @@
 """Whether chains of draws agree, and how many independent draws they are worth.
 
-R-hat compares the spread between halves of chains with the spread within them: 1 when all tell the
-same story. The effective sample size divides the number of draws by the integrated autocorrelation
+R-hat compares the spread between halves of chains with the spread within them: 1 when all
+agree. The effective sample size divides the number of draws by the integrated autocorrelation
 time, cut off where the estimated correlations turn to noise (Geyer 1992).
 
 References

@@ -56,7 +56,7 @@ class GraphPosterior(Shown, ABC):
     """The posterior of a learned graph; made by `LearnedGraph.posterior`.
 
     Matrices are symmetric (n_nodes, n_nodes), with an entry for every candidate pair, in the
-    units of the learned graph's weights. All pairs that are no candidates have weight zero.
+    units of the learned graph's weights. All pairs that are not candidates have weight zero.
 
     Attributes
     ----------
@@ -200,7 +200,7 @@ class GraphPosterior(Shown, ABC):
     def biadjacency(self) -> csr_array:
         """Mean weights between users (rows) and items (columns) of a bipartite graph."""
         if self.graph.n_users is None:
-            raise InputError("this graph is not bipartite; use mean")
+            raise InputError("this graph is not bipartite; use mean.")
         return csr_array(self.mean[: self.graph.n_users, self.graph.n_users :])
 
     def to_pandas(self, level: float = 0.9) -> Any:
@@ -282,7 +282,7 @@ class MeanFieldPosterior(GraphPosterior):
 
 
 class GibbsPosterior(GraphPosterior):
-    """The exact posterior as far as draws tell.
+    """The exact posterior, estimated from draws.
 
     Attributes
     ----------
@@ -337,9 +337,9 @@ def infer_posterior(
     """Return the posterior of a graph; the arguments are those of `LearnedGraph.posterior`."""
     inputs.check_choice("method", method, METHODS)
     if graph.candidates.nnz == 0:
-        raise InputError("the candidate pairs of this graph were not kept; learn the graph again")
+        raise InputError("the candidate pairs of this graph were not kept; learn the graph again.")
     if concentration is not None and excess is not None:
-        raise InputError("concentration and excess are both given; either decides the spread")
+        raise InputError("concentration and excess are both given; either decides the spread.")
     field = MeanField(graph.candidates, graph.certificate.theta, graph.multipliers)
     usual = usual_concentration(graph)
     if excess is not None:
@@ -368,7 +368,7 @@ def usual_concentration(graph: LearnedGraph) -> float:
 def _tails(level: float) -> tuple[float, float]:
     checked = inputs.check_number("level", level, above=0.0)
     if checked >= 1.0:
-        raise InputError(f"level must be below 1, not {level!r}")
+        raise InputError(f"level={level!r} must be below 1.")
     return 0.5 * (1.0 - checked), 0.5 * (1.0 + checked)
 
 

@@ -55,18 +55,18 @@ class GibbsRun:
             if name == "thin" and value is None:
                 continue
             if not isinstance(value, Integral) or value < smallest:
-                raise InputError(f"{name} must be a whole number >= {smallest}, not {value!r}")
+                raise InputError(f"{name}={value!r} must be a whole number of at least {smallest}.")
         inputs.check_seed(self.random_state)
         inputs.check_threads(self.n_jobs)
 
     def check_memory(self, pairs: int) -> None:
-        """Raise unless the draws of so many pairs may be kept."""
+        """Raise unless the draws of `pairs` pairs fit into memory."""
         needed = 4.0 * pairs * self.samples
         if needed > _MOST_BYTES:
             raise InputError(
                 f"samples={self.samples} draws of {pairs} pairs take {needed / 1e9:.1f} GB; "
                 f"ask for at most {int(_MOST_BYTES / (4.0 * pairs))}, or go through "
-                "posterior().sample(...) one by one"
+                "posterior().sample(...) one by one."
             )
 
     def samples_of(self, target: Target, progress: Progress) -> GraphSamples:
@@ -87,7 +87,7 @@ class GraphSamples(Shown, Iterator[csr_array]):
     """Graphs drawn from the posterior: symmetric matrices on the candidate pairs.
 
     An interrupt (Ctrl-C) while graphs are being drawn ends the iteration, with a warning; those
-    drawn before are valid. At the end, a warning tells if the chains have not mixed.
+    drawn before are valid. At the end, a warning says if the chains have not mixed.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class GraphSamples(Shown, Iterator[csr_array]):
         if self._drawn == 0:
             raise InputError(
                 "diagnostics describe draws, and none has been made yet; go through the samples "
-                "first, for instance with list(samples)"
+                "first, for instance with list(samples)."
             )
         traces = [chain.trace for chain in self._chains]
         sweeps = min(map(len, traces))

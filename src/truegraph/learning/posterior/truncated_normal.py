@@ -1,6 +1,6 @@
 """The normal distribution cut off below zero, in its far tails too.
 
-Everything is told in units of the standard deviation s: w = s z, where z >= 0 has a density
+Everything is in units of the standard deviation s: w = s z, where z >= 0 has a density
 proportional to exp(u z - z^2 / 2), the normal distribution with mean u = x / s cut off at zero.
 With a = -u and the hazard h(a) = phi(a) / Phi(-a), the mean is h - a, the variance is
 1 - h (h - a), and the integral of exp(u z - z^2 / 2) over z >= 0 is 1 / h. Far in the tail (large

@@ -215,7 +215,7 @@ def candidate_graph(
 
 
 def mutual_lists(lists: NeighbourLists) -> NeighbourLists:
-    """Keep what both nodes list; a node that none lists back keeps its nearest."""
+    """Keep what both nodes list; a node that no other lists back keeps its nearest."""
     ids = lists.ids.copy()
     _sort_rows(lists.start, ids)
     one_sided = np.empty(ids.size, dtype=np.bool_)

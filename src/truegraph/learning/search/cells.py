@@ -135,7 +135,7 @@ def search_cells(
         The queries, those near one another in a row.
     wanted : ndarray of int, shape (n, width)
         Cells, nearest first.
-    tiles, ids, first_tiles : as of `cell_tiles`
+    tiles, ids, first_tiles : as in `cell_tiles`
     nearest : ndarray of float32, shape (n, k)
         Given as infinity, returned as squared distances, nearest first.
     found : ndarray of int32, shape (n, k)

@@ -312,7 +312,7 @@ class SumDistance(Distance):
         if first.n_nodes != second.n_nodes:
             raise InputError(
                 f"first has {first.n_nodes} nodes and second has {second.n_nodes}; "
-                "both distances must be between the same nodes"
+                "both distances must be between the same nodes."
             )
         self.first, self.second = first, second
         self.weight_rule = "given"
@@ -322,7 +322,7 @@ class SumDistance(Distance):
             exact = first.largest_is_exact and second.largest_is_exact
             self.weight_rule = "exact" if exact else "estimate"
         if not (np.isfinite(weight) and weight >= 0.0):
-            raise InputError(f"weight must be a finite number >= 0, not {weight!r}")
+            raise InputError(f"weight={weight!r} must be a finite number >= 0.")
         self.weight = float(weight)
 
     @property
@@ -357,14 +357,14 @@ def _class_probabilities(labels: NDArray[Any], nodes: int) -> Floats:
     if labels.shape[:1] != (nodes,) or labels.ndim > 2:
         raise InputError(
             f"labels has shape {labels.shape}, but the graph has {nodes} nodes; "
-            "give one class number, or one row of class probabilities, per node"
+            "give one class number, or one row of class probabilities, per node."
         )
     if labels.ndim == 2:
         return _checked_probabilities("labels", labels)
     if labels.dtype.kind == "f" and np.isnan(labels).any():
         raise InputError(
             f"labels contains NaN at node {int(np.isnan(labels).argmax())}; "
-            "give every node a predicted class"
+            "give every node a predicted class."
         )
     classes, numbers = np.unique(labels, return_inverse=True)
     return np.eye(classes.size)[numbers]
@@ -380,7 +380,7 @@ def _checked_probabilities(name: str, values: ArrayLike) -> Floats:
         row = int(bad.argmax())
         raise InputError(
             f"{name} must hold probabilities, but row {row} has the sum {sums[row]:g} and the "
-            f"smallest entry {lowest[row]:g}; make every row >= 0 with sum 1"
+            f"smallest entry {lowest[row]:g}; make every row >= 0 with sum 1."
         )
     return values
 

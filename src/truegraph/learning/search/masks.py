@@ -24,7 +24,7 @@ def check_masks(fixed: Any, forbidden: Any, n_nodes: int) -> tuple[Mask, Mask]:
             row, column = (int(part[0]) for part in both.nonzero())
             raise InputError(
                 f"the pair ({row}, {column}) is both in fixed_pairs and in forbidden_pairs; "
-                "take it out of one of them"
+                "take it out of one of them."
             )
     return fixed_mask, forbidden_mask
 
@@ -62,7 +62,7 @@ def masked_candidates(candidates: csr_array, fixed: Mask, forbidden: Mask) -> cs
     if fixed is not None and not np.isin(_keys(fixed), keys).all():
         raise InputError(
             "fixed_pairs names a pair without a stored distance; with metric='precomputed' "
-            "store its distance in X"
+            "store its distance in X."
         )
     if forbidden is None:
         return candidates

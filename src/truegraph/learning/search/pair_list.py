@@ -50,7 +50,7 @@ class PairList:
         ):
             raise InputError(
                 "candidates must store every pair in both directions, in ascending order and "
-                "without a diagonal. Learn the graph again."
+                "without a diagonal; learn the graph again."
             )
         pair = np.empty(matrix.nnz, dtype=np.int64)
         pair[entry] = np.arange(entry.size)

@@ -73,12 +73,12 @@ def check_squares(points: Points) -> None:
     if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * points.shape[1])):
         raise InputError(
             f"points has values as large as {largest:g}, whose squared distances overflow; "
-            "scale the points down"
+            "scale the points down."
         )
     if 0.0 < largest < _SMALLEST_POINTS:
         raise InputError(
             f"points has no value larger than {largest:g}, whose squared distances are too small "
-            "for float64; scale the points up"
+            "for float64; scale the points up."
         )
 
 

@@ -32,7 +32,7 @@ _POWER_STEPS = 20
 
 @dataclass(frozen=True)
 class CellSizes:
-    """How many points a large and a small cell have, about."""
+    """About how many points a large and a small cell have."""
 
     large: int = 8192
     small: int = 256
@@ -199,7 +199,7 @@ def _chained(starts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def large_for(width: int, n_large: int) -> int:
-    """Return of how many large cells the small ones are ranked for a search so wide."""
+    """Return how many large cells have their small ones ranked, for a search of this width."""
     return min(n_large, max(_FEWEST_LARGE, width // 2))
 
 

@@ -1,6 +1,6 @@
 """The dual of the graph learning problem at one point: value, derivatives, steps.
 
-The mathematics is told in `truegraph.learning.solve.solver`.
+The mathematics is explained in `truegraph.learning.solve.solver`.
 """
 
 from __future__ import annotations

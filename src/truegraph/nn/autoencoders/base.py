@@ -1,4 +1,4 @@
-"""What every graph auto-encoder has in common, and how each of them is trained.
+"""Base class of the graph auto-encoders, and how they are trained.
 
 An auto-encoder embeds the nodes of a graph and decodes the embedding to one vector per node; the
 logit of a link between two nodes is the inner product of their vectors. Everything that uses a
@@ -28,7 +28,7 @@ Judge = Callable[[Weights], float]
 
 @dataclass(frozen=True, eq=False)
 class LinkData:
-    """What an auto-encoder reads and what it is to reconstruct.
+    """What an auto-encoder reads, and what it should reconstruct.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class LinkData:
     graph : csr_array of float, shape (N, N)
         What the encoder sees: symmetric, weights > 0, no diagonal.
     target : csr_array of float, shape (N, N)
-        What the decoder is to give back: symmetric, weights in [0, 1], no diagonal.
+        What the decoder should reconstruct: symmetric, weights in [0, 1], no diagonal.
     masked : csr_array, shape (N, N), or None
         Ordered pairs that are left out of the reconstruction.
     """
@@ -117,12 +117,12 @@ def train_autoencoder(
     epochs : int
     learning_rate : float
     judge : callable, optional
-        Rates the weights after every epoch; those rated highest are returned, of equals the first.
+        Rates the weights after every epoch; those rated highest are returned, the first of equals.
         None: the last ones are.
     device : str, default="cpu"
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     progress : Progress or None
-        Told after each epoch.
+        Updated after each epoch.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def train_autoencoder(
         If a loss is not finite; the message names the model and the epoch.
     """
     if random_state < 0:
-        raise InputError(f"random_state is {random_state}. Give an integer >= 0.")
+        raise InputError(f"random_state={random_state} must be an integer >= 0.")
     state = AdamState.start({n: w.to(device) for n, w in model.initial(random_state).items()})
     spare = state.select(slice(None))
     generator = torch.Generator().manual_seed(int(random_state))

@@ -52,7 +52,7 @@ class DGLFRMSettings:
     decoder_hidden, dimension : int
         Widths of the decoder's two layers.
     concentration : float
-        Concentration of the prior: about so many communities per node.
+        Concentration of the prior: about the number of communities per node.
     temperature, prior_temperature : float
         Of the posterior's and the prior's binary concrete distribution.
     dropout : float
@@ -82,7 +82,7 @@ class DGLFRMSettings:
 
 
 class Code(NamedTuple):
-    """What the encoder says of every node: each (N, K)."""
+    """What the encoder says about every node: each (N, K)."""
 
     mean: torch.Tensor
     log_std: torch.Tensor
@@ -148,7 +148,7 @@ class DGLFRM(AutoEncoder):
         return weights
 
     def encode(self, weights: Weights, generator: torch.Generator | None = None) -> Code:
-        """Return mean, log standard deviation and logit; only with a generator with dropout."""
+        """Return mean, log standard deviation and logit; dropout only with a generator."""
         features, operator = self.inputs
         rate = self.settings.dropout
         first = sparse_product(features, weights["first"], drawn_dropout(rate, generator))

@@ -27,7 +27,7 @@ def embedding_file(folder: PathLike, name: str, data: list[Any], run: Mapping[st
         How the file's name begins.
     data : list of csr_array or ndarray
     run : mapping
-        Settings and seed, as JSON; the version of truegraph joins them.
+        Settings and seed, as JSON; the version of truegraph is added.
     """
     key = hashlib.sha256(
         json.dumps([version("truegraph"), dict(run)], sort_keys=True, default=int).encode()

@@ -42,7 +42,7 @@ class FeatureLoss:
         if not can_be_decoded(rows):
             raise InputError(
                 f"features lie between {rows.min():g} and {rows.max():g}, but the decoder takes "
-                "them for probabilities. Scale them into [0, 1], neither all 0 nor all 1."
+                "them for probabilities; scale them into [0, 1], neither all 0 nor all 1."
             )
         rows.data = np.minimum(rows.data, 1.0)
         total, entries = float(rows.sum()), float(rows.shape[0]) * rows.shape[1]

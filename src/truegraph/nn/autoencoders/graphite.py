@@ -67,7 +67,7 @@ class GraphiteSettings:
 
 
 class GraphiteAE(GAE):
-    """Graphite without noise; parameters as of `GAE`, with `GraphiteSettings`."""
+    """Graphite without noise; parameters as in `GAE`, with `GraphiteSettings`."""
 
     name = "graphite-ae"
     settings_type = GraphiteSettings
@@ -112,7 +112,7 @@ class GraphiteAE(GAE):
 
 
 class GraphiteVAE(GraphiteAE):
-    """Graphite with a posterior over embeddings; parameters as of `GraphiteAE`."""
+    """Graphite with a posterior over embeddings; parameters as in `GraphiteAE`."""
 
     name = "graphite-vae"
     has_posterior = True

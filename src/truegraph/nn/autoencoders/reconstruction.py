@@ -72,7 +72,7 @@ class ReconstructionLoss:
         hidden = _pattern(masked, target.shape)
         counted = self.n_nodes**2 - hidden.nnz
         if counted == 0:
-            raise InputError("masked leaves out every pair. Leave at least one pair in the loss.")
+            raise InputError("masked leaves out every pair; leave at least one pair in the loss.")
         self.scale = norm / counted
         self.n_threads = torch.get_num_threads()
         kept = target - target.multiply(hidden)
@@ -103,7 +103,7 @@ class ReconstructionLoss:
         if not 0.0 < total < pairs:
             raise InputError(
                 f"graph has links of total weight {total:g} among {links.shape[0]} nodes, so the "
-                "weight of a positive pair is undefined. Give a graph with at least one link."
+                "weight of a positive pair is undefined; give a graph with at least one link."
             )
         return cls(
             links + sparse.eye_array(links.shape[0], format="csr"),
@@ -117,7 +117,7 @@ class ReconstructionLoss:
         if embedding.ndim != 2 or embedding.shape[0] != self.n_nodes:
             raise InputError(
                 f"embedding has shape {tuple(embedding.shape)}, but the target has "
-                f"{self.n_nodes} nodes. Give one row per node."
+                f"{self.n_nodes} nodes; give one row per node."
             )
         loss: torch.Tensor = _PairLoss.apply(embedding, self)
         return loss
@@ -151,16 +151,16 @@ class _PairLoss(torch.autograd.Function):
 def _check_target(target: sparse.csr_array, masked: sparse.csr_array | None) -> None:
     rows, columns = target.shape
     if rows != columns or rows == 0:
-        raise InputError(f"target has shape {target.shape}. Give a square matrix of nodes.")
+        raise InputError(f"target has shape {target.shape}; give a square matrix of nodes.")
     if masked is not None and masked.shape != target.shape:
         raise InputError(
-            f"masked has shape {masked.shape} and target {target.shape}. Give them the same nodes."
+            f"masked has shape {masked.shape} and target {target.shape}; give them the same nodes."
         )
     values = target.data
     if not ((values >= 0.0) & (values <= 1.0)).all():
         raise InputError(
             f"target has values from {values.min():g} to {values.max():g}, but each is the "
-            "probability of a link. Scale the weights into [0, 1]."
+            "probability of a link; scale the weights into [0, 1]."
         )
 
 

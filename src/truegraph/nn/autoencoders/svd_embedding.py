@@ -3,7 +3,7 @@
 The features are averaged twice over neighbourhoods, M = A_n^2 X with A_n the normalised adjacency,
 and the nodes get their coordinates in the leading right singular vectors of M, at unit length. M
 itself is never formed: the vectors are found by block power iteration (Halko, Martinsson and
-Tropp, 2011), whose products with A_n and X cost what these matrices have entries.
+Tropp, 2011), whose products with A_n and X cost as much as these matrices have entries.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def embed_svd(
         Rows are brought to unit length here.
     graph : sparse matrix of shape (N, N)
     dimension : int
-        At most so many coordinates; fewer if there are fewer nodes or features.
+        Number of coordinates; fewer if there are fewer nodes or features.
     random_state : int
         Seed of the first block of the iteration.
 
@@ -47,7 +47,7 @@ def embed_svd(
         Rows of unit length; zero where neither a node nor those around it have features.
     """
     if dimension < 1:
-        raise InputError(f"dimension is {dimension}. Ask for at least one coordinate.")
+        raise InputError(f"dimension={dimension} must be at least 1.")
     spread = _Spread(normalise_features(features, by="length"), normalised_adjacency(graph))
     wanted = min(dimension, *spread.shape)
     with threadpool_limits(1):  # sums of several threads would come in another order

@@ -113,7 +113,7 @@ class GAE(AutoEncoder):
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Return the posterior's mean (N, d) and log standard deviation (N, d; None without).
 
-        Only with a generator is anything dropped.
+        Nothing is dropped without a generator.
         """
         features, operator = self.inputs.features, self._operator(generator)
         rate = self._dropout
@@ -166,7 +166,7 @@ class GAE(AutoEncoder):
 
 
 class VGAE(GAE):
-    """A graph with its features, seen by the variational auto-encoder; parameters as of `GAE`."""
+    """A graph with its features, seen by the variational auto-encoder; parameters as in `GAE`."""
 
     name = "vgae"
     has_posterior = True
@@ -206,9 +206,9 @@ def embed_vgae(
     normalize_features : bool, default=False
         Divide every row of the features by its sum first.
     device : str, default="cpu"
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     progress : Progress or None
-        Told after each epoch.
+        Updated after each epoch.
     cache : path-like or None
         Folder of embeddings computed before. A stored one is used if it was made from the same
         data, settings, seed and version and is undamaged.
@@ -257,11 +257,11 @@ def _checked(features: Any, graph: Any) -> tuple[sparse.csr_array, sparse.csr_ar
     links.sum_duplicates()
     if links.shape != (rows.shape[0], rows.shape[0]):
         raise InputError(
-            f"features have shape {rows.shape} and graph {links.shape}. "
-            "Give one row of features per node of the graph."
+            f"features have shape {rows.shape} and graph {links.shape}; "
+            "give one row of features per node of the graph."
         )
     if not np.isfinite(rows.data).all():
-        raise InputError("features hold NaN or infinite values. Fill or drop them first.")
+        raise InputError("features hold NaN or infinite values; fill or drop them first.")
     if not (np.isfinite(links.data) & (links.data > 0.0)).all():
-        raise InputError("graph has negative or infinite weights. Give weights >= 0.")
+        raise InputError("graph has negative or infinite weights; give weights >= 0.")
     return rows, links

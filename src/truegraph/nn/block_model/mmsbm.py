@@ -71,9 +71,9 @@ class AssortativeMMSBM:
         batch_partners: int = 500,
     ) -> None:
         if n_communities < 1:
-            raise InputError(f"n_communities is {n_communities}. Give at least one community.")
+            raise InputError(f"n_communities={n_communities} must be at least 1.")
         if not 0.0 < across < 1.0:
-            raise InputError(f"across is {across}. Give a probability between 0 and 1.")
+            raise InputError(f"across={across} must be a probability between 0 and 1.")
         self.indptr, self.indices = _neighbour_lists(graph)
         self.n_communities = n_communities
         self.across = across
@@ -124,7 +124,7 @@ class AssortativeMMSBM:
         self : AssortativeMMSBM
         """
         if not hasattr(self, "_phi"):
-            raise InputError("no sums of phi and theta yet. Call fit_random first.")
+            raise InputError("no sums of phi and theta yet; call fit_random first.")
         pi = self._check_probabilities(probabilities)
         beta = self._link_density(pi.argmax(axis=1))
         beta_pair = np.stack([1.0 - beta, beta], axis=1)
@@ -141,11 +141,11 @@ class AssortativeMMSBM:
         expected = (self.n_nodes, self.n_communities)
         if pi.shape != expected:
             raise InputError(
-                f"probabilities have shape {pi.shape}. Give one row per node and one column per "
+                f"probabilities have shape {pi.shape}; give one row per node and one column per "
                 f"community: {expected}."
             )
         if not (pi >= 0.0).all() or not (pi.sum(axis=1) > 0.0).all():
-            raise InputError("probabilities has a negative, NaN or all-zero row. Give a softmax.")
+            raise InputError("probabilities has a negative, NaN or all-zero row; give a softmax.")
         return pi / pi.sum(axis=1, keepdims=True)
 
     def _link_density(self, labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -220,7 +220,7 @@ def _neighbour_lists(graph: sparse.csr_array) -> tuple[NDArray[np.int64], NDArra
     coordinates = entries.row[real], entries.col[real]
     pattern = sparse.csr_array((np.ones(int(real.sum())), coordinates), shape=entries.shape)
     if entries.shape[0] != entries.shape[1] or abs(pattern - pattern.T).sum() > 0:
-        raise InputError("graph is not symmetric. Give an undirected graph.")
+        raise InputError("graph is not symmetric; give an undirected graph.")
     pattern.sort_indices()
     return pattern.indptr.astype(np.int64), pattern.indices.astype(np.int64)
 

@@ -33,7 +33,7 @@ class APPNPSettings(MLPSettings):
     Parameters
     ----------
     restart : float
-        Probability of the random walk to return to where it began.
+        Probability that the random walk returns to where it began.
     steps : int
         Number of propagation steps.
     coverage : float
@@ -41,7 +41,7 @@ class APPNPSettings(MLPSettings):
         reach, those with the least weight are left out as far as this allows. Their hidden units
         are then not computed in every epoch. Predictions are on the whole graph all the same.
     reach : int, optional
-        At most so many nodes are kept.
+        Largest number of nodes to keep.
     """
 
     hidden: int = 64

@@ -41,7 +41,7 @@ def diffusion_graph(
         models add, this is S scaled to a unit diagonal.
     """
     if not 0.0 < restart < 1.0:
-        raise InputError(f"restart must lie in (0, 1), got {restart}")
+        raise InputError(f"restart={restart} must lie strictly between 0 and 1.")
     walk = normalised_adjacency(adjacency)
     nodes = walk.shape[0]
     own = np.empty(nodes)

@@ -85,7 +85,7 @@ class G3NN(Classifier):
     def __init__(self, settings: G3NNSettings, features: int, classes: int) -> None:
         super().__init__(settings, features, classes)
         if settings.elbo not in ("published", "corrected"):
-            raise InputError(f'elbo must be "published" or "corrected", got {settings.elbo!r}')
+            raise InputError(f'elbo={settings.elbo!r} must be "published" or "corrected".')
         if settings.patience is not None:
             self.stopping = EarlyStopping(settings.patience)
 

@@ -42,7 +42,7 @@ def propagate_labels(
         Rows sum to one; nodes that no label reaches have the uniform distribution.
     """
     if not 0.0 <= alpha < 1.0:
-        raise InputError(f"alpha must lie in [0, 1), got {alpha}")
+        raise InputError(f"alpha={alpha} must be at least 0 and below 1.")
     spread = normalised_adjacency(adjacency, self_loops=False)
     start = np.zeros((spread.shape[0], classes))
     start[train, np.asarray(labels)[train]] = 1.0 - alpha

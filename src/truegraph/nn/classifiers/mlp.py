@@ -33,7 +33,7 @@ class MLPSettings(Settings):
 
 
 class MLP(Classifier):
-    """softmax(relu(X W1) W2); the graph is not looked at."""
+    """softmax(relu(X W1) W2); the graph is not used."""
 
     name = "mlp"
     settings_type = MLPSettings

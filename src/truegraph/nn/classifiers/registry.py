@@ -21,5 +21,5 @@ def find_classifier(name: str) -> type[Classifier]:
     """Return the model of that name."""
     if name not in CLASSIFIERS:
         known = ", ".join(sorted(CLASSIFIERS))
-        raise InputError(f"model must be one of {known}; got {name!r}")
+        raise InputError(f"model={name!r} must be one of {known}.")
     return CLASSIFIERS[name]

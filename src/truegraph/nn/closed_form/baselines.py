@@ -66,12 +66,12 @@ class Popularity(HistoryModel):
     def contributions(
         self, history: NDArray[np.int64], item: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Popularity does not look at histories."""
-        raise InputError("model='popularity' ignores what a user took. Use another model.")
+        """Raise: popularity does not use histories."""
+        raise InputError("model='popularity' ignores what a user took; use another model.")
 
     def similarity(self, item: int) -> Floats:
-        """Popularity knows no similarity."""
-        raise InputError("model='popularity' knows nothing of similar items. Use another model.")
+        """Raise: popularity has no notion of similarity."""
+        raise InputError("model='popularity' knows nothing of similar items; use another model.")
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the counts."""

@@ -49,7 +49,7 @@ def dense_gram(
     if n_items > MOST_ITEMS:
         raise InputError(
             f"a dense matrix of {n_items} x {n_items} items is too large; up to {MOST_ITEMS} are "
-            "possible. Regress every item on its nearest items (local_weights) instead."
+            "possible; regress every item on its nearest items (local_weights) instead."
         )
     kind: Any = np.float64 if n_items <= _DOUBLE_UP_TO else np.float32
     rows = matrix.astype(kind)
@@ -95,7 +95,7 @@ def dense_weights(gram: NDArray[Any], ridge: NDArray[np.float64]) -> NDArray[np.
         lower, problem = interruptible(factor, gram.T, lower=1, overwrite_a=1)
         inverse, failed = interruptible(invert, lower, lower=1, overwrite_c=1)
     if problem or failed:
-        raise InputError(f"penalty={ridge.min():g} is too small for these interactions. Raise it.")
+        raise InputError(f"penalty={ridge.min():g} is too small for these interactions; raise it.")
     found = inverse.T  # rows in memory again; LAPACK's lower triangle is the upper one here
     _mirror(found)
     found /= -np.diag(found).copy()

@@ -1,6 +1,6 @@
 """iALS: matrix factorisation of implicit feedback by alternating least squares.
 
-Hu, Koren and Volinsky (2008), as the package implicit has it: every pair counts, taken ones with
+Hu, Koren and Volinsky (2008), as in the package implicit: every pair counts, taken ones with
 the confidence 1 + a,
 
     sum_ui c_ui (p_ui - x_u . y_i)^2 + penalty (sum_u |x_u|^2 + sum_i |y_i|^2).

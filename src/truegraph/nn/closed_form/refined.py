@@ -74,7 +74,7 @@ class RefinedSettings:
     neighbours : int
         Items that each item is regressed on when there are more than `dense_items`.
     dense_items : int
-        Up to so many items every item is regressed on all the others.
+        Up to this many items, every item is regressed on all the others.
     """
 
     degree: float | None = None

@@ -1,4 +1,4 @@
-"""What every recommender trained on triples has in common: vectors of users and items.
+"""Base class of the recommenders trained on triples: vectors of users and items.
 
 A model is stateless apart from its fixed operators. Its weights are a dictionary of tensors,
 handed in and out. The score of a user and an item is the dot product of their vectors.
@@ -43,7 +43,7 @@ class RankingSettings:
     pool : {"uniform", "popularity"}
         How negatives are drawn.
     epochs : int
-        The most epochs there may be.
+        Largest number of epochs.
     patience : int
         Epochs without a gain in validation recall after which training stops.
     evaluate_every : int
@@ -71,7 +71,7 @@ class RankingSettings:
         if not 0 < rate < np.inf or not 0 <= self.penalty < np.inf:
             raise InputError(
                 f"learning_rate={self.learning_rate!r} must be above 0 and "
-                f"penalty={self.penalty!r} not below it; both finite."
+                f"penalty={self.penalty!r} at least 0, both finite."
             )
 
 
@@ -144,7 +144,7 @@ def drop(tensor: torch.Tensor, noise: Noise | None, rate: float, layer: int) -> 
 
 
 def check_rate(name: str, rate: float) -> None:
-    """Raise an InputError unless a dropout rate is one."""
+    """Raise an InputError unless a dropout rate is at least 0 and below 1."""
     if not 0.0 <= rate < 1.0:
         raise InputError(f"{name}={rate!r} must be at least 0 and below 1.")
 

@@ -32,10 +32,10 @@ class NegativePool:
     Parameters
     ----------
     excluded : csr_array of shape (n_users, n_items)
-        Pairs that are never drawn: what is stored counts, whatever its value.
+        Pairs that are never drawn: the stored entries, whatever their values.
     popularity : ndarray of shape (n_items,), optional
         Draw an item in proportion to this to the power 0.75, but never with probability zero;
-        by default all are as likely.
+        by default all are equally likely.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class NegativePool:
         Parameters
         ----------
         users : ndarray of int, shape (n,)
-            Users with a pool that is not empty; a user may stand there many times.
+            Users with a pool that is not empty; a user may occur many times.
         count : int
             Negatives for each entry of `users`, drawn with replacement.
         rng : Generator
@@ -111,8 +111,8 @@ class NegativePool:
         if users.size and self._totals[users].min() == 0:
             user = int(users[self._totals[users].argmin()])
             raise InputError(
-                f"user {user} has interacted with every item: there is no negative to draw. "
-                "Leave such users out of training."
+                f"user {user} has interacted with every item: there is no negative to draw; "
+                "leave such users out of training."
             )
         items = np.empty((len(users), count), dtype=np.int64)
         places = rng.random((len(users), count))

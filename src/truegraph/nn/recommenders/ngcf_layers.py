@@ -1,4 +1,4 @@
-"""NGCF's layers in their default form, forth and back, with one pass over memory per layer.
+"""NGCF's layers in their default form, forward and backward, one pass over memory per layer.
 
 Computes what `truegraph.nn.recommenders.ngcf` says for P = D^-1 (A + I) and the activation of the
 sum. Automatic gradients of the same formulas take twice the time: they pass over every

@@ -16,7 +16,7 @@ from truegraph.nn.sparse import FixedSparse, multiply, sparse_product
 
 
 class Propagation:
-    """A fixed sparse matrix to multiply with, forth and, in gradients, back.
+    """A fixed sparse matrix to multiply with, forward and, in gradients, backward.
 
     Both directions gather rows: the transpose is stored, since a gathering product keeps its
     running sum at hand while a scattering one writes it to memory at every step.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from truegraph.errors import InputError
@@ -13,6 +11,7 @@ from truegraph.nn.closed_form.ease import EASE
 from truegraph.nn.closed_form.graph_filters import GFCF, TurboCF
 from truegraph.nn.closed_form.ials import IALS
 from truegraph.nn.closed_form.refined import Refined
+from truegraph.nn.options import options_from
 from truegraph.nn.recommenders.base import RankingModel
 from truegraph.nn.recommenders.lightgcn import LightGCN
 from truegraph.nn.recommenders.matrix_factorisation import MatrixFactorisation
@@ -46,19 +45,4 @@ def recommender_settings(name: str, options: Any = None) -> Any:
     options : mapping, the recommender's own settings, or None
         What differs from the defaults.
     """
-    kind = find_recommender(name).settings_type
-    if options is None:
-        return kind()
-    if isinstance(options, kind):
-        return options
-    if not isinstance(options, Mapping):
-        raise InputError(
-            f"options of {name} must be a mapping or {kind.__name__}, got {type(options).__name__}."
-        )
-    known = [field.name for field in fields(kind)]
-    for option in options:
-        if option not in known:
-            raise InputError(
-                f"{name} has no option {option!r}. It has: {', '.join(known) or 'none'}."
-            )
-    return kind(**options)
+    return options_from(options, find_recommender(name).settings_type)

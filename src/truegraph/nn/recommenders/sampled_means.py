@@ -22,7 +22,7 @@ class SampledMeans:
     Parameters
     ----------
     adjacency : csr_array of shape (nodes, nodes)
-        What is stored are neighbours, all as likely. A node without any has the mean zero.
+        Its stored entries are the neighbours, equally likely. A node without any has mean zero.
     """
 
     def __init__(self, adjacency: csr_array) -> None:

@@ -87,7 +87,7 @@ def train_ranking(
     patience : int, optional
         By default that of the settings.
     progress : Progress, optional
-        Told after each epoch.
+        Updated after each epoch.
     watched : HeldOutRecall, optional
         Recorded for pictures, never used.
     may_keep_start : bool, default=False
@@ -138,12 +138,12 @@ class _Record:
         self.best_epoch, self.best_recall = -1, -np.inf
 
     def begin(self, weights: Weights, recall: float, watched: float) -> None:
-        """Take note of the weights to start from, the best so far."""
+        """Record the weights to start from, the best so far."""
         self.weights, self.best_recall = weights, recall
         self.start = (recall, watched)
 
     def add(self, loss: float, recall: float, watched: float) -> bool:
-        """Take note of an epoch; return whether it is the best so far."""
+        """Record an epoch; return whether it is the best so far."""
         self.rows.append((loss, recall, watched))
         if not recall > self.best_recall:
             return False

@@ -85,7 +85,7 @@ class Trainings:
         self._base: TrainedRanking | None = None
 
     def base(self, progress: Progress | None = None) -> TrainedRanking:
-        """Train the base model with the patience of its settings; once, however often asked."""
+        """Train the base model with the patience of its settings; only once."""
         progress = progress or Progress()
         progress.stage(f"train {self.model.name}")
         if self._base is None:
@@ -123,7 +123,7 @@ class Trainings:
         )
 
     def refit(self, everything: csr_array, epochs: int) -> Trainings:
-        """Return the trainings of the same model on other interactions, for so many epochs."""
+        """Return the trainings of the same model on other interactions, for `epochs` epochs."""
         settings = replace(self.model.settings, epochs=epochs)
         return Trainings(self.model.name, settings, everything, None, self.seed)
 

@@ -59,7 +59,9 @@ class TripleSampler:
         self._counts = counts.astype(np.int64)
         self._active = np.flatnonzero((counts > 0) & (pool.sizes > 0))
         if len(self._active) == 0:
-            raise InputError("there is no user with both an interaction and an item left out.")
+            raise InputError(
+                "no user has an interaction and an item without one; give sparser data."
+            )
         owners = np.repeat(np.arange(len(counts)), counts)
         is_usable = pool.sizes[owners] > 0
         self._owners = owners[is_usable]
@@ -73,7 +75,7 @@ class TripleSampler:
         return -(-len(self._items) // self.batch)
 
     def epoch(self, number: int) -> Iterator[Triples]:
-        """Give the batches of an epoch."""
+        """Yield the batches of an epoch."""
         rng = np.random.default_rng([self.seed, number])
         users, positives = self._by_users(rng) if self.by == "users" else self._shuffled(rng)
         negatives = self.pool.draw(users, self.negatives, rng)

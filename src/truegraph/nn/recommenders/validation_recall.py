@@ -20,7 +20,7 @@ class HeldOutRecall:
     Parameters
     ----------
     train : csr_array of shape (n_users, n_items)
-        Interactions that are no candidates.
+        Interactions excluded as candidates.
     held_out : csr_array of shape (n_users, n_items)
     k : int, default=20
     """

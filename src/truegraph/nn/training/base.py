@@ -1,4 +1,4 @@
-"""What every classifier has in common: T independent copies of one network on a graph.
+"""Base class of the node classifiers: T independent copies of one network on a graph.
 
 A model is stateless. Its weights are a dictionary of tensors with the trials as leading
 dimension, handed in and out, which makes a snapshot, a roll-back or the choice of a few trials
@@ -44,7 +44,7 @@ class Settings:
     weight_decay : float
         Coefficient of the L2 term that Adam's gradient gets (coupled, not AdamW).
     epochs : int
-        Full-batch epochs, or the most there may be where training stops early.
+        Full-batch epochs, or their largest number where training stops early.
     """
 
     learning_rate: float = 0.01
@@ -62,12 +62,12 @@ def _check_setting(name: str, kind: str, value: Any) -> None:
         return
     if kind.startswith("int"):
         if isinstance(value, bool) or not isinstance(value, Integral) or value < 1:
-            raise InputError(f"{name} is {value!r}. Give a whole number, 1 or more.")
+            raise InputError(f"{name}={value!r} must be a whole number of at least 1.")
     elif kind.startswith("float"):
         most = 1.0 if name.endswith("dropout") else math.inf
         if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) < most:
             below = "" if most == math.inf else " and below 1"
-            raise InputError(f"{name} is {value!r}. Give a number of at least 0{below}.")
+            raise InputError(f"{name}={value!r} must be a number of at least 0{below}.")
 
 
 class Classifier(ABC):

@@ -1,4 +1,4 @@
-"""The labelled nodes of T trials, and what a model's output is worth on them."""
+"""The labelled nodes of T trials, and the loss and accuracy of a model's output on them."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Targets:
 
 def _check_set(labels: np.ndarray, nodes: np.ndarray, name: str) -> None:
     if nodes.size == 0:
-        raise InputError(f"{name} is empty; give at least one node")
+        raise InputError(f"{name} is empty; give at least one node.")
     outside = nodes[(nodes < 0) | (nodes >= len(labels))]
     if outside.size:
         raise InputError(f"{name} holds node {outside[0]}; nodes are 0 to {len(labels) - 1}")
@@ -98,7 +98,7 @@ def _check_set(labels: np.ndarray, nodes: np.ndarray, name: str) -> None:
     if unknown.size:
         raise InputError(
             f"{name} holds node {unknown[0]}, whose label is unknown (-1); "
-            "leave it out of the set or give its label"
+            "leave it out of the set or give its label."
         )
 
 

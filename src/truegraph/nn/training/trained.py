@@ -34,7 +34,7 @@ class TrainedClassifier:
     weights : dict of tensors with leading dimension T
     seeds : ndarray of shape (T,), uint64
     inputs : Inputs
-        Features and graph of the training; what predictions use unless told otherwise.
+        Features and graph of the training, which predictions use by default.
     """
 
     model: Classifier
@@ -141,7 +141,7 @@ def prepare_features(features: Features) -> FixedSparse:
     if isinstance(features, FixedSparse):
         return features
     if np.ndim(features) != 2:
-        raise InputError(f"features must have shape (N, F), got {np.shape(features)}")
+        raise InputError(f"features has shape {np.shape(features)}; it must be (N, F).")
     return FixedSparse(csr_array(features))
 
 
@@ -153,8 +153,8 @@ def prepare_graphs(model: Classifier | type[Classifier], graphs: Graphs) -> Fixe
         return FixedSparse(model.operator(graphs))
     if isinstance(graphs, np.ndarray) or not isinstance(graphs, Sequence):
         raise InputError(
-            "graphs must be a scipy sparse adjacency matrix or a list of one per trial, "
-            f"got {type(graphs).__name__}"
+            f"graphs has type {type(graphs).__name__}; give a SciPy sparse adjacency matrix, or a "
+            "list of one per trial."
         )
     return FixedSparse([model.operator(graph) for graph in graphs])
 
@@ -163,13 +163,13 @@ def check_inputs(inputs: Inputs, trials: int, features: int) -> None:
     """Raise InputError where sizes of features, graphs and trials do not fit together."""
     nodes, width = inputs.features.shape
     if width != features:
-        raise InputError(f"features must have {features} columns, got {width}")
+        raise InputError(f"features has {width} columns; the model expects {features}.")
     if inputs.operator.shape != (nodes, nodes):
         raise InputError(
-            f"graphs must have shape {(nodes, nodes)} like the {nodes} rows of features, "
-            f"got {inputs.operator.shape}"
+            f"graphs has shape {inputs.operator.shape}; it must be {(nodes, nodes)}, like the "
+            f"{nodes} rows of features."
         )
     if inputs.operator.count not in (1, trials):
         raise InputError(
-            f"graphs must be one or as many as trials ({trials}), got {inputs.operator.count}"
+            f"graphs holds {inputs.operator.count} graphs; give one, or one per trial ({trials})."
         )

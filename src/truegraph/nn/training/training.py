@@ -79,7 +79,7 @@ class Training:
     settings : Settings, optional
         Hyperparameters; by default those of the model's authors.
     device : str
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     """
 
     def __init__(
@@ -108,8 +108,8 @@ class Training:
         for name, part in (("train", targets), ("validation", held_out)):
             if part is not None and part.classes.max() >= classes:
                 raise InputError(
-                    f"classes is {classes}, but a {name} node has the label {part.classes.max()}; "
-                    "number the classes from 0 and give classes their number"
+                    f"classes={classes}, but a {name} node has the label {part.classes.max()}; "
+                    "number the classes from 0 and give classes their number."
                 )
         self.history: list[np.ndarray] = []
         self._inputs: Inputs | None = None
@@ -123,7 +123,9 @@ class Training:
         if self.model.stopping is None:
             return None
         if sets is None:
-            raise InputError(f"{self.model.name} stops early: give validation nodes, got None")
+            raise InputError(
+                f"{self.model.name} stops early, but validation is None; give validation nodes."
+            )
         return Targets.from_sets(rows, _node_sets(sets, len(rows), "validation"), "validation")
 
     def _group(self, trials: np.ndarray, targets: Targets, held_out: Targets | None) -> TrialGroup:
@@ -161,7 +163,7 @@ class Training:
         epochs : int, optional
             How many more epochs; ``settings.epochs`` by default.
         progress : Progress, optional
-            Told after each epoch how many are done in this run.
+            Updated after each epoch with the number done in this run.
         on_epoch : callable(epoch, classifier), optional
             Called after each epoch with the epoch's number since the start, from 0, and the
             classifier as it is; its weights are overwritten by later epochs.
@@ -292,8 +294,8 @@ def _checked_settings(kind: type[Classifier], settings: Settings | None) -> Sett
         return kind.settings_type()
     if not isinstance(settings, kind.settings_type):
         raise InputError(
-            f"settings of {kind.name} must be {kind.settings_type.__name__}, "
-            f"got {type(settings).__name__}"
+            f"settings has type {type(settings).__name__}; {kind.name} needs "
+            f"{kind.settings_type.__name__}."
         )
     return settings
 
@@ -301,7 +303,7 @@ def _checked_settings(kind: type[Classifier], settings: Settings | None) -> Sett
 def _checked_seeds(seeds: Sequence[int]) -> np.ndarray:
     values = [int(seed) for seed in seeds]
     if not values or min(values) < 0:
-        raise InputError(f"seeds must be one int >= 0 per trial, got {values}")
+        raise InputError(f"seeds={values} must be one integer >= 0 per trial.")
     return np.array(values, dtype=np.uint64)
 
 
@@ -309,10 +311,10 @@ def _label_rows(labels: np.ndarray, trials: int, nodes: int) -> np.ndarray:
     rows = np.asarray(labels)
     if rows.shape not in ((nodes,), (trials, nodes)):
         raise InputError(
-            f"labels must have shape ({nodes},) or ({trials}, {nodes}), got {rows.shape}"
+            f"labels has shape {rows.shape}; it must be ({nodes},) or ({trials}, {nodes})."
         )
     if rows.dtype.kind not in "iu":
-        raise InputError(f"labels must be integers, -1 where unknown; got {rows.dtype}")
+        raise InputError(f"labels has type {rows.dtype}; give integers, -1 where unknown.")
     return np.broadcast_to(rows, (trials, nodes))
 
 
@@ -322,6 +324,6 @@ def _node_sets(sets: NodeSets, trials: int, name: str) -> list[np.ndarray]:
         return [np.asarray(listed)] * trials
     if len(listed) != trials:
         raise InputError(
-            f"{name} must be one node set or {trials}, one per seed; got {len(listed)}"
+            f"{name} has {len(listed)} node sets; give one, or {trials}: one per seed."
         )
     return [np.asarray(chosen) for chosen in listed]

@@ -30,7 +30,7 @@ def trial_groups(trials: int, largest: int, place: torch.device) -> list[np.ndar
 
 @contextmanager
 def worker_threads(groups: int) -> Iterator[Executor | None]:
-    """Give as many threads as torch may use, or None when one will do."""
+    """Yield as many threads as torch may use, or None when one will do."""
     allowed = torch.get_num_threads()
     workers = min(groups, allowed)
     if workers < 2:

@@ -1,4 +1,4 @@
-"""What is known of each node: categories and numbers to colour nodes by and to show beside them."""
+"""What is known about each node: categories and numbers to colour nodes by and to show."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from truegraph.report.paper import put_forward, rivals
 from truegraph.report.plots import accuracy_by_labels, paired_differences
 from truegraph.report.runs import Run
 from truegraph.report.tables import sentence
+from truegraph.wording import counted
 
 _NAN = float("nan")
 
@@ -119,7 +120,7 @@ def _paired(run: Run, cells: Sequence[CellSummary]) -> Panel | None:
     figure = paired_differences(differences, unit=shown, title=title)
     means = "; ".join(
         f"{pair}: mean {values.mean():+.{metric.digits}f}, positive in {np.sum(values > 0)} of "
-        f"{len(values)} trials"
+        f"{counted(len(values), 'trial')}"
         for pair, values in differences.items()
     )
     return Panel(figure, f"{title}: {shown} in each trial. {means}.")

@@ -29,6 +29,7 @@ from truegraph.report.plots import (
 from truegraph.report.plots.corrections import BOTH_RIGHT, BOTH_WRONG, CORRECTED, HIGH, LOW, SPOILED
 from truegraph.report.runs import Run
 from truegraph.report.tables import Entry, Table
+from truegraph.wording import counted
 
 _FIRST, _SECOND = "gcn", "bgcn"  # whom the paper's Figure 1 compares
 
@@ -103,7 +104,7 @@ def _bits(record: TrialRecord, name: str) -> NDArray[np.bool_]:
 def _described(setting: str, names: tuple[str, str], counts: NDArray[np.int64]) -> str:
     shares = 100 * counts.sum(axis=0) / np.maximum(counts.sum(axis=(0, 2))[:, None], 1)
     return (
-        f"{setting}: boxplots over {len(counts)} trials. Only {names[1]} right: "
+        f"{setting}: boxplots over {counted(len(counts), 'trial')}. Only {names[1]} right: "
         f"{shares[LOW, CORRECTED]:.1f} % of the low-degree and {shares[HIGH, CORRECTED]:.1f} % of "
         f"the high-degree nodes; only {names[0]} right: {shares[LOW, SPOILED]:.1f} % and "
         f"{shares[HIGH, SPOILED]:.1f} %."
@@ -178,8 +179,8 @@ def _matrices(folder: Path, setting: str, label: str, trial: TrialRecord) -> lis
     return [
         Panel(
             adjacency(graph, arrays["labels"], class_names=names, title=title),
-            f"{title}: adjacency matrix of {graph.shape[0]:,} nodes and {graph.nnz // 2:,} edges, "
-            "ordered by class, class boundaries in red.",
+            f"{title}: adjacency matrix of {graph.shape[0]:,} nodes and "
+            f"{counted(graph.nnz // 2, 'edge')}, ordered by class, class boundaries in red.",
         )
         for title, graph in graphs.items()
     ]
@@ -188,7 +189,7 @@ def _matrices(folder: Path, setting: str, label: str, trial: TrialRecord) -> lis
 def _kept_file(folder: Path, name: str) -> Path:
     file = folder / name
     if not file.resolve().is_relative_to(folder.resolve()):
-        raise DataError(f"{file}: lies outside the run's folder. Run the experiment again.")
+        raise DataError(f"{file}: lies outside the run's folder; run the experiment again.")
     return file
 
 

@@ -105,7 +105,7 @@ def edge_certainty(
     """
     graph = posterior.graph
     if not 0 <= node < graph.n_nodes:
-        raise InputError(f"node is {node}. Give a number from 0 to {graph.n_nodes - 1}.")
+        raise InputError(f"node={node} must be a node number from 0 to {graph.n_nodes - 1}.")
     inclusion, (low, high) = posterior.inclusion(), posterior.interval(0.9)
     at = slice(inclusion.indptr[node], inclusion.indptr[node + 1])
     neighbours, probability = inclusion.indices[at], inclusion.data[at]

@@ -12,7 +12,7 @@ from truegraph.experiments import TrialRecord
 from truegraph.report.page import Facts, Notes, Part
 from truegraph.report.runs import Run
 from truegraph.report.tables import Entry, Table
-from truegraph.report.wording import alike_once
+from truegraph.wording import alike_once, counted
 
 
 def failures(run: Run) -> Iterator[Part]:
@@ -126,5 +126,6 @@ def _counted(values: Sequence[str]) -> str:
     if len(counts) == 1:
         return values[0]
     return "; ".join(
-        f"{value} ({count} of {len(values)} trials)" for value, count in counts.most_common()
+        f"{value} ({count} of {counted(len(values), 'trial')})"
+        for value, count in counts.most_common()
     )

@@ -14,6 +14,7 @@ from truegraph.report.page import Panel, Part, Picture
 from truegraph.report.plots.training import training_curves
 from truegraph.report.runs import Run
 from truegraph.report.tables import Entry, Table
+from truegraph.wording import counted
 
 _LOOKS = {"validation_recall": "validation recall@20 %", "test_recall": "test recall@20 %"}
 
@@ -158,7 +159,7 @@ def _curves(run: Run, records: Sequence[TrialRecord]) -> Iterator[Panel]:
                 curves, best=best, metric=metric, title=title, order=run.labels
             )
             told = "; ".join(
-                f"{label}: {len(values) - 1} epochs, highest {np.max(values):.1f}, last "
+                f"{label}: {counted(len(values) - 1, 'epoch')}, highest {np.max(values):.1f}, last "
                 f"{values[-1]:.1f}, kept epoch {best[label]}"
                 for label, (_, values) in curves.items()
             )

@@ -38,7 +38,7 @@ def accuracy_by_labels(
     title: str | None = None,
     order: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw a figure of each model against the number of labels, or any other condition.
+    """Draw a metric of each model against the number of labels, or any other condition.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def _points(values: ArrayLike, points: NDArray[np.float64], name: str) -> NDArra
     array = np.asarray(values, dtype=np.float64)
     if array.shape != points.shape:
         raise InputError(
-            f"{name} has shape {array.shape}, but labels has shape {points.shape}. "
-            "Give one figure per point, NaN where there is none."
+            f"{name} has shape {array.shape}, but labels has shape {points.shape}; "
+            "give one figure per point, NaN where there is none."
         )
     return array
 

@@ -19,6 +19,7 @@ from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.errors import InputError
 from truegraph.report.explorer.clusters import clusters
 from truegraph.report.plots.style import LIGHT, house_style, new_figure
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -109,8 +110,8 @@ def side_by_side(
     graphs = [as_adjacency(observed), as_adjacency(learned)]
     if graphs[0].shape != graphs[1].shape:
         raise InputError(
-            f"observed has {graphs[0].shape[0]} nodes and learned has {graphs[1].shape[0]}. "
-            "Give two graphs of the same nodes."
+            f"observed has {graphs[0].shape[0]} nodes and learned has {graphs[1].shape[0]}; "
+            "give two graphs of the same nodes."
         )
     return _panels(list(zip(titles, graphs, strict=True)), labels, class_names)
 
@@ -139,8 +140,8 @@ def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] |
     classes = np.asarray(labels)
     if classes.shape != (n_nodes,):
         raise InputError(
-            f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes. "
-            "Give one class per node."
+            f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes; "
+            "give one class per node."
         )
     # Unlabelled nodes stand last.
     group = np.where(classes == UNLABELLED, classes.max(initial=0) + 1, classes)
@@ -199,7 +200,7 @@ def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.fl
 
 def _heading(title: str | None, graph: sparse.csr_array, labels: ArrayLike | None) -> str:
     edges = graph.nnz // 2
-    facts = f"{edges:,} edge{'' if edges == 1 else 's'}"
+    facts = counted(edges, "edge")
     if labels is not None:
         share = _share_within(graph, np.asarray(labels))
         facts += "" if share is None else f", {share:.0%} within a class"

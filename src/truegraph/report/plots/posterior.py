@@ -8,6 +8,7 @@ import numpy as np
 
 from truegraph.learning.posterior.graph_posterior import GraphPosterior
 from truegraph.report.plots.style import LIGHT, house_style, new_figure
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -17,13 +18,13 @@ _BINS = 20
 
 @house_style()
 def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) -> Figure:
-    """Draw how many candidate pairs have an edge with what probability.
+    """Draw a histogram of the candidate pairs by the probability of an edge.
 
     Parameters
     ----------
     posterior : GraphPosterior
     title : str, optional
-        By default the number of edges to be expected.
+        By default the expected number of edges.
 
     Returns
     -------
@@ -56,4 +57,6 @@ def given(posterior: GraphPosterior) -> str:
     """Return what the probabilities of a posterior depend on, in words."""
     pairs = posterior.graph.candidates.nnz // 2
     method = posterior.method.replace("mean-field", "mean field").replace("gibbs", "Gibbs sampling")
-    return f"{method}, concentration {posterior.concentration:.4g}, {pairs:,} candidate pairs"
+    return (
+        f"{method}, concentration {posterior.concentration:.4g}, {counted(pairs, 'candidate pair')}"
+    )

@@ -1,4 +1,4 @@
-"""What kinds of graphs are good for, against how many edges they have."""
+"""The quality of kinds of graphs against their number of edges."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def series_colour(number: int) -> str:
 
 
 def series_marker(number: int) -> str:
-    """Return the marker of the model with this number, for those who see no colours."""
+    """Return the marker of the model with this number, for readers who cannot tell colours."""
     return MARKERS[number % len(MARKERS)]
 
 

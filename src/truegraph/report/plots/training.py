@@ -1,4 +1,4 @@
-"""How training goes: a figure of each model, epoch by epoch."""
+"""Training curves: a metric of each model, epoch by epoch."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def training_curves(
     title: str | None = None,
     order: Sequence[str] | None = None,
 ) -> Figure:
-    """Draw a figure of each model against the epoch.
+    """Draw a metric of each model against the epoch.
 
     Parameters
     ----------
     curves : dict of str to (epochs, values)
-        For each model the epochs looked at and the figure there, both of shape (n_points,).
+        For each model the recorded epochs and the values there, both of shape (n_points,).
     best : dict of str to int, optional
         The epoch of each model that was kept, marked by a dot.
     metric : str

@@ -15,7 +15,7 @@ _FEWEST_NODES = 20
 def class_advice(
     probabilities: NDArray[Any], labels: NDArray[np.int64], classes: NDArray[Any]
 ) -> list[str]:
-    """Return what is to be said about predictions, in whole sentences.
+    """Return advice about predictions, in full sentences.
 
     Parameters
     ----------
@@ -37,6 +37,6 @@ def class_advice(
     return [
         f"{100 * share:.0f} % of the nodes without a label are predicted to be of class "
         f"{classes[most]}, which has {100 * among_labels:.0f} % of the labels: the features or the "
-        "graph may tell nothing about the classes. Scale the features, give more labels, or look "
+        "graph may say nothing about the classes. Scale the features, give more labels, or look "
         "at the probabilities."
     ]

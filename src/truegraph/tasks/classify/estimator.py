@@ -50,7 +50,7 @@ class NodeClassifier(NodeEstimator):
     ----------
     classes_ : ndarray of shape (C,)
     model_ : str
-        The engine's name of what was trained.
+        The engine's name for what was trained.
     predictive_entropy_ : ndarray of shape (N,)
     mutual_information_ : ndarray of shape (N,), or None
         Only for "bgcn-parametric".
@@ -134,7 +134,7 @@ class BayesianNodeClassifier(NodeEstimator):
     ----------
     classes_ : ndarray of shape (C,)
     model_ : str
-        The engine's name of what was trained.
+        The engine's name for what was trained.
     learned_graph_ : LearnedGraph or None
         With "auto" the learned graph whose views have the largest weight; None if there is none.
     view_weights_ : dict of str to float, or None
@@ -185,7 +185,7 @@ class BayesianNodeClassifier(NodeEstimator):
     def _model(self) -> tuple[str, Any]:
         if self.recipe not in RECIPES:
             names = ", ".join(RECIPES)
-            raise InputError(f"recipe={self.recipe!r} is unknown; use one of {names}.")
+            raise InputError(f"recipe={self.recipe!r} must be one of {names}.")
         given = {"degree": self.degree, "samples": self.samples}
         options = {name: value for name, value in given.items() if value is not None}
         of_committee = {"effort": self.effort, "class_prior": self.class_prior}
@@ -213,7 +213,7 @@ def classifier_of(
     options : mapping or None
         Of the model.
     **how
-        random_state, device, cache and progress, as of `BayesianNodeClassifier`.
+        random_state, device, cache and progress, as in `BayesianNodeClassifier`.
     """
     recipes = {name: recipe for recipe, name in RECIPES.items()}
     if model is None or model in recipes:

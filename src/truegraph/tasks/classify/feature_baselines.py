@@ -1,4 +1,4 @@
-"""Baselines that see the features only: logistic regression, and labels spread by likeness."""
+"""Baselines that see the features only: logistic regression, and labels spread by similarity."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class FittedLogistic:
 
 
 class Logistic(Method):
-    """Multinomial logistic regression on the features; the graph is not looked at.
+    """Multinomial logistic regression on the features; the graph is not used.
 
     Features that are mostly zero have rows of length one, others standardised columns.
     """

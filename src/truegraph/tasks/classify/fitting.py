@@ -218,6 +218,6 @@ def _check_length(labels: int, X: Any) -> None:
     rows = labels if X is None else (np.shape(X) or (0,))[0]
     if rows != labels:
         raise InputError(
-            f"y has {labels} labels, but X has {rows} rows. Give one label per node, -1 where "
+            f"y has {labels} labels, but X has {rows} rows; give one label per node, -1 where "
             "unknown."
         )

@@ -1,8 +1,8 @@
-"""What a classifier is given, completed where the user has no features or no graph.
+"""The input of a classifier, completed where the user has no features or no graph.
 
 Without a graph the observed graph is the nearest-neighbour graph of the features; without
-features every node is its own feature, or on large graphs its degree is. What was put in place of
-what is said in the notes.
+features every node is its own feature, or on large graphs its degree is. The notes say
+what was put in place of what.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class NodeInputs:
 
 
 def complete_inputs(features: Any, graph: Any, n_nodes: int) -> NodeInputs:
-    """Check features and graph, and put something in place of what is missing.
+    """Check features and graph, and fill in what is missing.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def complete_inputs(features: Any, graph: Any, n_nodes: int) -> NodeInputs:
         Number N of nodes that both must have.
     """
     if features is None and graph is None:
-        raise InputError("neither features nor a graph are given. Give at least one of them.")
+        raise InputError("neither features nor a graph is given; give at least one of them.")
     notes = []
     rows = None if features is None else check_features(features, n_nodes)
     links = None if graph is None else as_adjacency(graph, n_nodes)
@@ -106,7 +106,7 @@ def check_features(features: Any, n_nodes: int, name: str = "features") -> csr_a
     rows = gate.table(name, features)
     if rows.shape[0] != n_nodes or rows.shape[1] == 0:
         raise InputError(
-            f"{name} has shape {rows.shape}, but there are {n_nodes} nodes. Give one row of at "
+            f"{name} has shape {rows.shape}, but there are {n_nodes} nodes; give one row of at "
             "least one feature per node."
         )
     return csr_array(rows)
@@ -135,7 +135,7 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
     """
     nodes = features.shape[0]
     if nodes < 2:
-        raise InputError(f"{nodes} node has no neighbours. Give at least two nodes, or a graph.")
+        raise InputError(f"{nodes} node has no neighbours; give at least two nodes, or a graph.")
     by_angle = _mostly_zero(features)
     graph = distance_graph(_distance(features, by_angle), k)
     return graph, "cosine" if by_angle else "Euclidean"

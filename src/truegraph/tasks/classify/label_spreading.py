@@ -46,7 +46,7 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
         "propagation" (Zhu, Ghahramani and Lafferty 2003) keeps the labels as they are and gives
         every other node the mean of its neighbours.
     alpha : float, default=0.99
-        Of "spreading": how much a node listens to its neighbours, in [0, 1).
+        Of "spreading": weight of the neighbours against a node's own label, in [0, 1).
 
     Attributes
     ----------
@@ -69,14 +69,14 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
             Labels of any one kind; -1, None or NaN where unknown.
         """
         if self.method not in _METHODS:
-            raise InputError(f"method must be 'spreading' or 'propagation', not {self.method!r}")
+            raise InputError(f"method={self.method!r} must be 'spreading' or 'propagation'.")
         is_learned = isinstance(self.graph, LearnedGraph)
         adjacency = self.graph.adjacency if is_learned else as_adjacency(self.graph)
         labels, classes = encode_labels(y)
         if labels.size != adjacency.shape[0]:
             raise InputError(
                 f"y has {labels.size} entries, but the graph has {adjacency.shape[0]} nodes; give "
-                "one label per node, -1 where unknown"
+                "one label per node, -1 where unknown."
             )
         if self.method == "spreading":
             found = spread_labels(adjacency, labels, len(classes), self.alpha)
@@ -123,7 +123,9 @@ def spread_labels(
         Rows sum to one; uniform at nodes that no label reaches.
     """
     if not 0.0 <= alpha < 1.0:
-        raise InputError(f"alpha={alpha!r} is outside [0, 1); usual values are 0.8 to 0.99")
+        raise InputError(
+            f"alpha={alpha!r} must be at least 0 and below 1; usual values are 0.8 to 0.99."
+        )
     operator = eye_array(adjacency.shape[0]) - alpha * _normalised(adjacency)
     return _distributions(_solved(csr_array(operator), _one_hot(labels, n_classes)))
 
@@ -131,7 +133,7 @@ def spread_labels(
 def propagate_labels(adjacency: csr_array, labels: NDArray[np.int64], n_classes: int) -> Floats:
     """Return the harmonic function: known labels kept, others the mean of their neighbours.
 
-    Parameters and result as of `spread_labels`.
+    Parameters and result as in `spread_labels`.
     """
     known = labels != UNLABELLED
     _, component = connected_components(adjacency, directed=False)

@@ -38,19 +38,19 @@ def encode_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
         known = np.array([not _is_missing(value) for value in values], dtype=bool)
     if not known.any():
         raise InputError(
-            "y has no labels at all: every entry is -1, None or NaN. Label at least one node of "
+            "y has no labels at all: every entry is -1, None or NaN; label at least one node of "
             "each of two classes."
         )
     try:
         classes, numbers = np.unique(np.array(values[known].tolist()), return_inverse=True)
         kinds = {isinstance(value, str) for value in values[known]}
     except (TypeError, ValueError) as error:
-        raise InputError(f"y has labels that cannot be sorted: {error}. Use one kind.") from error
+        raise InputError(f"y has labels that cannot be sorted: {error}; use one kind.") from error
     if len(kinds) > 1:
-        raise InputError("y mixes strings with other labels. Use one kind.")
+        raise InputError("y mixes strings with other labels; use one kind.")
     if len(classes) < 2:
         raise InputError(
-            f"y has only one class, {classes[0]}. Label at least one node of another class."
+            f"y has only one class, {classes[0]}; label at least one node of another class."
         )
     labels = np.full(len(values), UNLABELLED, dtype=np.int64)
     labels[known] = numbers
@@ -59,11 +59,11 @@ def encode_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
 
 def _as_objects(y: Any) -> NDArray[Any]:
     if y is None:
-        raise InputError("y is None. Give one label per node, -1 where unknown.")
+        raise InputError("y is None; give one label per node, -1 where unknown.")
     # A list of strings and None, or NaN, must not become strings altogether.
     values = np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
     if values.ndim != 1:
-        raise InputError(f"y has shape {values.shape}. Give one label per node, shape (N,).")
+        raise InputError(f"y has shape {values.shape}; give one label per node, shape (N,).")
     return values.astype(object)
 
 
@@ -78,7 +78,7 @@ def _is_missing(value: Any) -> bool:
 def training_split(
     labels: NDArray[np.int64], validation: Any, is_needed: bool, seed: int
 ) -> tuple[NodeSplit, str | None]:
-    """Share the labelled nodes out between training and validation.
+    """Divide the labelled nodes between training and validation.
 
     Parameters
     ----------
@@ -122,9 +122,9 @@ def _checked_validation(validation: Any, labels: NDArray[np.int64]) -> NDArray[n
     unknown = chosen[labels[chosen] == UNLABELLED]
     if unknown.size or not chosen.size:
         what = f"names node {unknown[0]}, which has no label" if unknown.size else "is empty"
-        raise InputError(f"validation {what}. Give labelled nodes, or None.")
+        raise InputError(f"validation {what}; give labelled nodes, or None.")
     if np.isin(np.flatnonzero(labels != UNLABELLED), chosen).all():
-        raise InputError("validation holds every labelled node. Leave some for training.")
+        raise InputError("validation holds every labelled node; leave some for training.")
     return np.unique(chosen)
 
 

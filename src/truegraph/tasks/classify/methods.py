@@ -18,9 +18,10 @@ from scipy.sparse import csr_array
 from truegraph.nn.classifiers.diffusion import diffusion_graph
 from truegraph.nn.classifiers.label_propagation import propagate_labels
 from truegraph.nn.classifiers.registry import find_classifier
+from truegraph.nn.options import options_from
 from truegraph.nn.training.base import Settings
 from truegraph.nn.training.training import train_classifier
-from truegraph.tasks.base import Run, options_from
+from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
@@ -51,7 +52,7 @@ class Method(ABC):
         return inputs.graph
 
     def limited(self, options: Any, epochs: int) -> Any:
-        """Return the options with at most so many epochs for what stops early by itself."""
+        """Return the options with at most `epochs` epochs for what stops early by itself."""
         return options
 
     @abstractmethod

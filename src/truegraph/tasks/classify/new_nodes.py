@@ -60,16 +60,16 @@ def _checked_edges(edges: Any, fitted: int) -> NDArray[np.float64]:
     if table.size == 0:
         return np.empty((0, 2))
     if table.ndim != 2 or table.shape[1] not in (2, 3):
-        raise InputError(f"edges has shape {table.shape}. Give one pair (i, j) per row.")
+        raise InputError(f"edges has shape {table.shape}; give one pair (i, j) per row.")
     gate.check_finite("edges", table)
     ends = table[:, :2]
     if (ends != np.floor(ends)).any() or (ends < 0).any():
-        raise InputError("edges holds something else than node numbers 0, 1, 2, ... in a pair.")
+        raise InputError("edges must hold node numbers 0, 1, 2, ... in its pairs.")
     old = (ends < fitted).all(axis=1)
     if old.any():
         first, second = ends[old.argmax()].astype(int)
         raise InputError(
-            f"edges joins the fitted nodes {first} and {second}. Give edges of new nodes only, "
+            f"edges joins the fitted nodes {first} and {second}; give edges of new nodes only, "
             f"which are numbered from {fitted} on."
         )
     return table
@@ -81,22 +81,22 @@ def _new_features(
     fitted, width = inputs.raw.shape
     if inputs.features_from == "given":
         if features is None:
-            raise InputError(f"X is None. Give the {width} features of each new node.")
+            raise InputError(f"X is None; give the {width} features of each new node.")
         new = check_features(features, np.shape(features)[0] if np.ndim(features) else 0, "X")
         if new.shape[1] != width:
             raise InputError(
-                f"X has {new.shape[1]} features, but the fitted nodes have {width}. Give the same."
+                f"X has {new.shape[1]} features, but the fitted nodes have {width}; give the same."
             )
         return new
     if features is not None:
-        raise InputError("X is given, but the classifier was fitted without features. Use X=None.")
+        raise InputError("X is given, but the classifier was fitted without features; use X=None.")
     if edges is None or not len(edges):
-        raise InputError("edges is empty. Without features, new nodes are known by edges alone.")
+        raise InputError("edges is empty; without features, new nodes are known by edges alone.")
     count = int(edges[:, :2].max()) + 1 - fitted
     if count > edges.shape[0] * 2:
         raise InputError(
             f"edges names node {fitted + count - 1}, but has too few edges for that many new nodes "
-            f"without features. Number them {fitted}, {fitted + 1}, ..."
+            f"without features; number them {fitted}, {fitted + 1}, ..."
         )
     return csr_array((count, width), dtype=np.float64)
 

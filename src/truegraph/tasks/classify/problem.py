@@ -1,4 +1,4 @@
-"""The classification problem that every method sees: labels pass one door and lose what is secret.
+"""The classification problem that every method sees, with all secret labels hidden at one door.
 
 Only the labels of the training nodes, and of the validation nodes where a method stops early, get
 through `open_problem`; all others are -1 before anything else looks at them.
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from truegraph.data.nodes.containers import UNLABELLED, NodeSplit
 from truegraph.errors import InputError
 from truegraph.tasks.classify.inputs import NodeInputs
+from truegraph.wording import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,8 +97,8 @@ def open_problem(
         )
     if len(splits) != len(seeds) or not len(seeds):
         raise InputError(
-            f"there are {len(splits)} splits and {len(seeds)} seeds. Give one seed per split, and "
-            "at least one."
+            f"{counted(len(splits), 'split')} with {counted(len(seeds), 'seed')}; give one seed "
+            "per split, and at least one."
         )
     train = [_checked_nodes(split.train, nodes, "train") for split in splits]
     validation = None
@@ -111,7 +112,7 @@ def open_problem(
         row[shown] = given[shown]
     largest = int(visible.max()) + 1
     if classes is not None and largest > classes:
-        raise InputError(f"classes is {classes}, but a label is {largest - 1}. Raise classes.")
+        raise InputError(f"classes={classes}, but a label is {largest - 1}; raise classes.")
     return Problem(
         inputs, visible, train, validation, [int(seed) for seed in seeds], classes or largest
     )
@@ -120,7 +121,7 @@ def open_problem(
 def _checked_nodes(nodes: Any, n_nodes: int, name: str) -> NDArray[np.int64]:
     chosen = np.asarray(nodes, dtype=np.int64).ravel()
     if chosen.size == 0:
-        raise InputError(f"the {name} set of a split is empty. Give at least one node.")
+        raise InputError(f"the {name} set of a split is empty; give at least one node.")
     if chosen.min() < 0 or chosen.max() >= n_nodes:
         outside = chosen.min() if chosen.min() < 0 else chosen.max()
         raise InputError(f"the {name} set names node {outside}, outside 0 to {n_nodes - 1}.")

@@ -84,7 +84,7 @@ class TrialResults:
 def joined_results(
     parts: Sequence[TrialResults], seconds: dict[str, float], notes: Sequence[str]
 ) -> TrialResults:
-    """Return the trials of several portions as one, with the diary of the run."""
+    """Return the trials of several portions as one, with the log of the run."""
     entropies = [one.expected_entropy for one in parts if one.expected_entropy is not None]
     return TrialResults(
         np.concatenate([one.probabilities for one in parts]),

@@ -224,7 +224,7 @@ def _check_sizes(arrays: dict[str, NDArray[Any]]) -> None:
     nodes, classes = arrays["probabilities"].shape
     probabilities = gate.array("probabilities", arrays["probabilities"], (nodes, classes))
     if classes != len(arrays["classes"]) or probabilities.min(initial=0.0) < 0.0:
-        raise InputError(f"probabilities are of {classes} classes, or negative")
+        raise InputError(f"probabilities are of {classes} classes, or negative.")
     if "expected_entropy" in arrays:
         gate.array("expected_entropy", arrays["expected_entropy"], (nodes,))
     labels = gate.whole_numbers("labels", arrays["labels"], length=nodes, at_least=UNLABELLED)

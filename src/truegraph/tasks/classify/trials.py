@@ -105,7 +105,7 @@ def run_trials(
     classes : int, optional
         Number of classes C; default: one more than the largest label that is used.
     device : str
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     cache : path-like, optional
         Folder of embeddings computed before.
     progress : Progress, optional
@@ -145,4 +145,4 @@ def _check_device(device: str) -> None:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise InputError(f"device {device!r} cannot be used: {reason}. Use 'cpu'.") from error
+        raise InputError(f"device {device!r} cannot be used: {reason}; use 'cpu'.") from error

@@ -7,7 +7,7 @@ r"""The Bayesian auto-encoder: Algorithm 2 of the paper, one function per step.
    the auto-encoder on J, from the start and with the same seed
 
 The paper leaves open which entries count as unobserved, how learned weights are scaled and what
-the decoder is to give back; see `BayesianChoices`.
+the decoder should reconstruct; see `BayesianChoices`.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def train_bayesian(
         Draws from the posterior to keep.
     """
     if choices.target not in TARGETS:
-        raise InputError(f"target is {choices.target!r}. Use one of {', '.join(TARGETS)}.")
+        raise InputError(f"target={choices.target!r} must be one of {', '.join(TARGETS)}.")
     if choices.unobserved == "pairs":
         warnings.warn(_WARNING, UserWarning, stacklevel=4)
     embedding = _embedding(model, choices, problem, seed, run)

@@ -32,6 +32,7 @@ from truegraph.tasks.links.suggesting.search import RankedPairs
 from truegraph.tasks.links.suggesting.shares import check_missing
 from truegraph.tasks.links.suggesting.suggestions import Suggester
 from truegraph.tasks.links.vectors import LinkVectors
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +43,7 @@ _FEW_HELD_OUT = 50  # fewer held-out links calibrate only roughly
 
 
 class LinkEstimator(BaseEstimator):
-    """What both estimators share; subclasses say how to train."""
+    """Base class of the link predictors; subclasses say how to train."""
 
     model: str
     options: Any
@@ -133,8 +134,8 @@ class LinkEstimator(BaseEstimator):
         self._sparse_prior = len(problem.links) / problem.n_unlinked
         if len(problem.links) < _FEW_HELD_OUT:
             run.note(
-                f"probabilities are calibrated on only {len(problem.links)} links; take their "
-                "order, not their size, at face value"
+                f"probabilities are calibrated on only {counted(len(problem.links), 'link')}; take "
+                "their order, not their size, at face value"
             )
         if self.calibration_.slope == 0.0:
             run.alarm(
@@ -221,12 +222,12 @@ class LinkEstimator(BaseEstimator):
         Returns
         -------
         table : DataFrame
-            As of `suggest`, with the node as source.
+            As in `suggest`, with the node as source.
         """
         check_is_fitted(self, "n_nodes_")
         nodes = self.n_nodes_
         if not isinstance(node, int | np.integer) or not 0 <= node < nodes:
-            raise InputError(f"node is {node!r}. Give a node number from 0 to {nodes - 1}.")
+            raise InputError(f"node={node!r} must be a node number from 0 to {nodes - 1}.")
         return self._table(self._suggestions().search.best_of(int(node), positive(k)), missing)
 
     def _suggestions(self) -> Suggester:
@@ -299,14 +300,14 @@ def _check_prior(prior: Any) -> None:
     is_number = isinstance(prior, int | float | np.number) and 0.0 < prior < 1.0
     if not is_number and prior not in ("balanced", "sparse"):
         raise InputError(
-            f"prior is {prior!r}. Give a share of links between 0 and 1, 'balanced' or 'sparse'."
+            f"prior={prior!r} must be a share of links between 0 and 1, 'balanced' or 'sparse'."
         )
 
 
 def positive(k: Any) -> int:
     """Return how many pairs are asked for, if that can be."""
     if not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k is {k!r}. Ask for at least one pair.")
+        raise InputError(f"k={k!r} must be a whole number of at least 1.")
     return int(k)
 
 

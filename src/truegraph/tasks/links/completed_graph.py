@@ -112,9 +112,9 @@ def _check(unobserved: str, weight_scale: str, pairs: Pairs | None) -> None:
     }
     for name, (value, allowed) in choices.items():
         if value not in allowed:
-            raise InputError(f"{name} is {value!r}. Use one of {', '.join(allowed)}.")
+            raise InputError(f"{name}={value!r} must be one of {', '.join(allowed)}.")
     if unobserved == "pairs" and pairs is None:
         raise InputError(
-            "unobserved='pairs' needs the pairs that will be asked about. Give them to fit as "
+            "unobserved='pairs' needs the pairs that will be asked about; give them to fit as "
             "pairs, or use unobserved='non-edges'."
         )

@@ -28,8 +28,9 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.nn.autoencoders.embedding_cache import write_embedding
+from truegraph.nn.options import options_from
 from truegraph.suggestions import suggestion
-from truegraph.tasks.base import Run, options_from
+from truegraph.tasks.base import Run
 from truegraph.tasks.links.base import LinkEstimator, positive
 from truegraph.tasks.links.calibration import Calibration
 from truegraph.tasks.links.heuristics import HEURISTICS, HeuristicScorer
@@ -78,14 +79,14 @@ class LinkPredictor(LinkEstimator):
         were held out.
     missing : float, default=0.1
         Share of the true links that the graph lacks, on which the probabilities of suggestions
-        depend. Nothing in the graph tells it; the order of suggestions does not depend on it.
+        depend. The graph itself does not tell; the order of suggestions does not depend on it.
     samples : int, default=20
         Posterior draws for the uncertainty, of auto-encoders.
     plan : ColumnPlan, optional
         How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
     device : str, default="cpu"
-        Anything that torch knows.
+        A torch device, e.g. "cuda".
     cache : path-like, optional
         Folder of embeddings of base models, which their Bayesian versions need again.
     progress : bool, default=False
@@ -278,7 +279,7 @@ class BayesianLinkPredictor(LinkEstimator):
         Average number of edges per node of the learned graph. Default: the mean degree of the
         graph that is trained on, rounded, at least 2.
     target : {"combined", "observed"}, default="combined"
-        What the decoder is to give back: the combined graph, or the observed one alone.
+        What the decoder should reconstruct: the combined graph, or the observed one alone.
     unobserved : {"non-edges", "pairs"}, default="non-edges"
         Which entries learned weights may fill: all pairs without a link, or only those given to
         `fit` as `pairs`. The second is the paper's wording, but half of a test set's pairs are
@@ -294,7 +295,7 @@ class BayesianLinkPredictor(LinkEstimator):
         Of the graph learner, see `GraphLearner`.
     options, mask_hidden, held_out, prior, missing, samples, plan, random_state, device, cache, \
 progress
-        As of `LinkPredictor`.
+        As in `LinkPredictor`.
 
     Attributes
     ----------
@@ -309,7 +310,7 @@ progress
     filling_ : Filling
         How much the learned graph adds.
     calibration_, notes_, seconds_
-        As of `LinkPredictor`.
+        As in `LinkPredictor`.
 
     References
     ----------

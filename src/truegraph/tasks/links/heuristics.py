@@ -1,4 +1,4 @@
-"""Link scores that nothing is trained for: shared neighbours, short walks, PageRank.
+"""Link scores without training: shared neighbours, short walks, PageRank.
 
 Each takes a graph and pairs and returns one score per pair; a higher one means that a link is more
 likely.

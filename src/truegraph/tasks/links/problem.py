@@ -18,6 +18,7 @@ from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.data.graphs.link_splits import Pairs, split_links
 from truegraph.errors import InputError
 from truegraph.tasks.classify.inputs import LARGEST_IDENTITY, check_features, degrees
+from truegraph.wording import counted
 
 _FEWEST_LINKS = 5
 _NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
@@ -120,8 +121,8 @@ def open_link_problem(
         split = split_links(known, validation=_share(known, held_out), test=0.0, random_state=seed)
         trained, links, non_links = split.train, split.validation_links, split.validation_non_links
         notes.append(
-            f"{len(links)} links and as many pairs without one are held out of training, to "
-            "calibrate probabilities"
+            f"{counted(len(links), 'link')} and as many unlinked pairs are held out of training, "
+            "to calibrate probabilities"
         )
     else:
         links, non_links = _validation(validation, known)
@@ -135,7 +136,7 @@ def _check_size(known: csr_array) -> None:
     if known.nnz // 2 < _FEWEST_LINKS:
         raise InputError(
             f"the graph has {known.nnz // 2} links among {known.shape[0]} nodes, too few to learn "
-            f"from. Give at least {_FEWEST_LINKS}."
+            f"from; give at least {_FEWEST_LINKS}."
         )
 
 
@@ -150,7 +151,7 @@ def _features(features: Any, known: csr_array) -> tuple[csr_array, str]:
 
 def _share(known: csr_array, held_out: float) -> float:
     if not 0.0 < held_out < 0.5:
-        raise InputError(f"held_out is {held_out}. Give a share of the links from 0 to 0.5.")
+        raise InputError(f"held_out={held_out} must be a share of the links from 0 to 0.5.")
     links = known.nnz // 2
     fewest = min(_ENOUGH_HELD_OUT, links // _FEWEST_LINKS)
     return max(held_out, fewest / links)
@@ -161,20 +162,20 @@ def _validation(validation: Any, known: csr_array) -> tuple[Pairs, Pairs]:
         given_links, given_non_links = validation
     except (TypeError, ValueError) as error:
         raise InputError(
-            "validation must be two lists of pairs: links and non-links, (n, 2) each."
+            "validation must be two lists of pairs, links and non-links, of shape (n, 2) each."
         ) from error
     nodes = known.shape[0]
     links = check_pairs(given_links, nodes, "links of validation")
     non_links = check_pairs(given_non_links, nodes, "non-links of validation")
     for name, pairs in (("links", links), ("non-links", non_links)):
         if len(pairs) == 0:
-            raise InputError(f"validation has no {name}. Give at least one.")
+            raise InputError(f"validation has no {name}; give at least one.")
         seen = pair_values(known, pairs) != 0.0
         if seen.any():
             first = tuple(int(node) for node in pairs[seen.argmax()])
             raise InputError(
-                f"the {name} of validation hold {first}, which is a link of the graph to train on. "
-                "Take it out of one of them."
+                f"the {name} of validation hold {first}, which is a link of the graph to train on; "
+                "take it out of one of them."
             )
     return links, non_links
 
@@ -185,7 +186,7 @@ def check_pairs(pairs: Any, n_nodes: int, name: str) -> Pairs:
     same = array[:, 0] == array[:, 1]
     if same.any():
         raise InputError(
-            f"{name} pairs node {array[same][0, 0]} with itself. Give two different nodes."
+            f"{name} pairs node {array[same][0, 0]} with itself; give two different nodes."
         )
     return array
 

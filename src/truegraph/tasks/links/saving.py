@@ -19,7 +19,7 @@ from truegraph.data.storage import (
 )
 from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
-from truegraph.tasks.base import options_from
+from truegraph.nn.options import options_from
 from truegraph.tasks.links.calibration import Calibration
 from truegraph.tasks.links.completed_graph import Filling
 from truegraph.tasks.links.heuristics import HeuristicScorer

@@ -1,4 +1,4 @@
-"""Train an auto-encoder on a link problem, and keep what predictions need of it.
+"""Train an auto-encoder on a link problem, and keep what predictions need.
 
 Base and Bayesian versions go through the same function and differ in the graph they are given, so
 a Bayesian version whose learned graph is empty gives the base model's bits.
@@ -35,8 +35,9 @@ from truegraph.nn.autoencoders.graphite import GraphiteAE, GraphiteVAE
 from truegraph.nn.autoencoders.vgae import GAE, VGAE
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.optimiser import Weights
+from truegraph.nn.options import options_from
 from truegraph.suggestions import suggestion
-from truegraph.tasks.base import Run, options_from
+from truegraph.tasks.base import Run
 from truegraph.tasks.links.problem import LinkProblem
 from truegraph.tasks.links.vectors import LinkVectors, inner_products
 
@@ -116,7 +117,7 @@ def train_links(
         Of weights and noise.
     run : Run
     graph, target : csr_array of shape (N, N), optional
-        What the encoder sees and what the decoder is to give back, if not the training graph.
+        What the encoder sees and what the decoder should reconstruct, if not the training graph.
     samples : int
         Draws from the posterior to keep.
     """

@@ -12,7 +12,7 @@ from truegraph.data.graphs.link_splits import Pairs
 
 @dataclass(frozen=True, eq=False)
 class LinkVectors:
-    """What a trained auto-encoder says of every node.
+    """What a trained auto-encoder says about every node.
 
     Attributes
     ----------

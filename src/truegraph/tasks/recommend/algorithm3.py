@@ -119,7 +119,7 @@ def train_bayesian(
     if trainings.recall is None:
         raise InputError(
             "validation has no interactions, but the fraction of removed pairs is chosen on "
-            "them. Give some, or a validation_share above 0."
+            "them; give some, or a validation_share above 0."
         )
     progress = progress or Progress()
     fractions = sorted(set(options.fractions))

@@ -32,7 +32,7 @@ class Chances:
     centre, slope : ndarray of float64, shape (3,)
         Of the logistic regression on log rank, score and log length of the history.
     knots, values : ndarray of float64
-        Of the isotonic regression, between whose knots one interpolates.
+        Of the isotonic regression, with interpolation between its knots.
     """
 
     centre: Floats
@@ -74,7 +74,7 @@ def fit_chances(
     scorer : Scorer
     train, held_out : csr_array of shape (n_users, n_items)
     seed : int
-        Of more than 10,000 users a random 10,000 are looked at.
+        Of more than 10,000 users, a random 10,000 are used.
 
     Returns
     -------

@@ -31,7 +31,7 @@ from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, trained_sco
 
 
 class Recommender(FittedRecommender):
-    """A recommender of one's choice, fitted to rank what users interacted with above the rest.
+    """Any of the recommenders, fitted to rank what users interacted with above the rest.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ def rank_pairs(
     if largest * pairs > _MOST_REMOVED:
         raise InputError(
             f"fractions up to {largest:g} of {n_users} x {n_items} pairs are {largest * pairs:.2g} "
-            f"pairs; up to {_MOST_REMOVED:.0e} can be removed. Use smaller fractions."
+            f"pairs, but at most {_MOST_REMOVED:.0e} can be removed; use smaller fractions."
         )
     wanted = min(degree, 2.0 * pairs / len(unit))
     if pairs <= _ALL_PAIRS:

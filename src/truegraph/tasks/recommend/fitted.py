@@ -30,7 +30,7 @@ Unknown = Literal["error", "skip", "popular"]
 
 
 class FittedRecommender(BaseEstimator):
-    """What `Recommender` and `BayesianRecommender` share; subclasses train."""
+    """Base class of the recommenders; subclasses train."""
 
     validation_share: float
     random_state: Any
@@ -335,7 +335,7 @@ class FittedRecommender(BaseEstimator):
         Parameters
         ----------
         masked : csr_array of shape (n_users, n_items)
-            Pairs that are no candidates.
+            Pairs excluded as candidates.
         depth : int, default=100
         """
         check_is_fitted(self, "interactions_")
@@ -370,7 +370,7 @@ def _aligned(data: Interactions, given: Any) -> csr_array:
         matrix = pair_matrix(users, items, data.matrix.shape)
     if matrix.multiply(data.matrix).nnz:
         raise InputError(
-            "validation shares pairs with interactions: they would be trained on. Take them out "
+            "validation shares pairs with interactions: they would be trained on; take them out "
             "of one of the two."
         )
     return matrix

@@ -73,9 +73,9 @@ class VectorScorer:
     def contributions(
         self, history: NDArray[np.int64], item: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Say that the vectors of a network cannot be taken apart by items."""
+        """Raise: the vectors of a network cannot be taken apart by items."""
         raise InputError(
-            f"model={self.model.name!r} cannot tell what carries a score. Use model='refined', "
+            f"model={self.model.name!r} cannot explain a score; use model='refined', "
             "'ease', 'ials', 'gfcf', 'turbocf' or 'itemknn'."
         )
 
@@ -127,9 +127,9 @@ class HistoryScorer:
         return self.recommender.similarity(item)
 
     def user_similarity(self, user: int) -> Floats:
-        """Say that there are no vectors of users."""
+        """Raise: there are no vectors of users."""
         raise InputError(
-            f"model={self.recommender.name!r} knows nothing of similar users. Use another model."
+            f"model={self.recommender.name!r} has no similar users; use another model."
         )
 
 

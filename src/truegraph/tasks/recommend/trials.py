@@ -49,7 +49,7 @@ DEPTH = 100  # of the lists; NGCF's form of NDCG looks at so many items
 
 @dataclass(frozen=True, eq=False)
 class ModelLists:
-    """What one model made of a split.
+    """The lists that one model gives on a split.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class ModelLists:
         The continued training; None for models that are not trained.
     bayesian : BayesianResult or None
     seconds : float
-        What this model took; a base model that another one trained before is not counted.
+        Time that this model took; a base model that another one trained before is not counted.
     choice : Choice or None
         What was chosen on the validation interactions; None for trained models.
     """
@@ -113,10 +113,10 @@ class RecommendationTrial:
     Parameters
     ----------
     split : InteractionSplit
-        Test interactions are not looked at, unless `watch_test` records them.
+        Test interactions are not used, unless `watch_test` records them.
     seed : int
     mask : tuple of str, default=("train",)
-        Which of "train" and "validation" are no candidates in the lists. The paper masks training
+        Which of "train" and "validation" are excluded from the lists. The paper masks training
         interactions only.
     cache : Path, optional
         Folder in which trainings are kept, so that they need not be repeated.

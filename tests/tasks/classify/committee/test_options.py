@@ -14,11 +14,11 @@ from truegraph.tasks.classify.committee.options import CommitteeOptions
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"effort": "max"}, "effort='max' is unknown; use one of low, normal, high"),
-        ({"weights": "best"}, "use one of left-out, equal"),
-        ({"samples": 0}, "samples=0 is too few"),
+        ({"effort": "max"}, "effort='max' must be one of low, normal, high"),
+        ({"weights": "best"}, "must be one of left-out, equal"),
+        ({"samples": 0}, "samples=0 must be at least 1"),
         ({"degree": -1.0}, "degree"),
-        ({"class_prior": "test"}, "class_prior='test' is unknown"),
+        ({"class_prior": "test"}, "class_prior='test' must be"),
     ],
 )
 def test_bad_options_are_refused(changes: dict[str, Any], message: str) -> None:

@@ -199,11 +199,11 @@ def test_small_graphs_get_fewer_edges_and_say_so(planted: Any, quick: Any) -> No
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"schedule": "later"}, "schedule is 'later'"),
-        ({"weight_sampling": "none"}, "weight_sampling is 'none'"),
-        ({"predict_on": "both"}, "predict_on is 'both'"),
-        ({"samples": 0}, "at least one sample"),
-        ({"embedding": "pca"}, "embedding is 'pca'"),
+        ({"schedule": "later"}, "schedule='later'"),
+        ({"weight_sampling": "none"}, "weight_sampling='none'"),
+        ({"predict_on": "both"}, "predict_on='both'"),
+        ({"samples": 0}, "samples=0 must be at least 1"),
+        ({"embedding": "pca"}, "embedding='pca'"),
         ({"embedding": np.zeros((4, 2))}, "120 rows are expected"),
         ({"samples": 31, "weight_sampling": "snapshots"}, "samples=31 exceeds"),
         ({"base": "nothing"}, "nothing"),

@@ -124,12 +124,12 @@ def test_the_estimator_passes_it_on(planted: Any, quick: Any, tmp_path: Any) -> 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"graph_inference": "mode"}, "graph_inference is 'mode'. Use one of map, mean, samples"),
-        ({"concentration": 5.0}, "does not depend on it. Set graph_inference to"),
-        ({"concentration": -5.0, "graph_inference": "mean"}, "concentration must be"),
+        ({"graph_inference": "mode"}, "graph_inference='mode' must be one of map, mean, samples"),
+        ({"concentration": 5.0}, "does not change the most probable graph; set graph_inference"),
+        ({"concentration": -5.0, "graph_inference": "mean"}, r"concentration=-5\.0 must be"),
         (
             {"graph_inference": "samples", "predict_on": "learned"},
-            "Set weight_sampling to 'snapshots'",
+            "set weight_sampling='snapshots'",
         ),
     ],
 )

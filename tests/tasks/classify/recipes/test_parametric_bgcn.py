@@ -116,7 +116,7 @@ def test_predicting_on_the_observed_graph_averages_the_kept_weights(
 
 
 def test_bad_options_are_named() -> None:
-    with pytest.raises(InputError, match="predict_on is 'learned'"):
+    with pytest.raises(InputError, match="predict_on='learned'"):
         ParametricOptions(predict_on="learned")
-    with pytest.raises(InputError, match="samples is 100"):
+    with pytest.raises(InputError, match="samples=100"):
         ParametricOptions(samples=100)

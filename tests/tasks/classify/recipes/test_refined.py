@@ -58,7 +58,7 @@ def test_many_nodes_get_fewer_dimensions(planted: Any, monkeypatch: pytest.Monke
     assert refined.fitting_options(problem, FastOptions(), run).embedding_options == {
         "dimension": 16
     }
-    assert "embedding: 16 dimensions on so many nodes" in run.notes
+    assert "embedding: 16 dimensions on this many nodes" in run.notes
     own = FastOptions(embedding_options={"dimension": 7})
     assert refined.fitting_options(problem, own, Run()).embedding_options == {"dimension": 7}
     assert not refined.fitting_options(problem, RefinedOptions(), Run()).embedding_options

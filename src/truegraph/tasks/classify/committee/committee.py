@@ -124,7 +124,7 @@ def first_grounds(inputs: NodeInputs, options: CommitteeOptions) -> Grounds:
 
 
 def listen(panels: Sequence[Panel], views: Views, names: Sequence[str]) -> None:
-    """Let panels hear some views."""
+    """Add the opinions of some views to the panels."""
     for name in names:
         found = opinions_on(name, views, [panel.trial for panel in panels])
         for panel, opinion in zip(panels, found, strict=True):

@@ -56,15 +56,15 @@ class CommitteeOptions:
         for name, allowed in (("effort", EFFORTS), ("weights", WEIGHTS)):
             if getattr(self, name) not in allowed:
                 raise InputError(
-                    f"{name}={getattr(self, name)!r} is unknown; use one of {', '.join(allowed)}."
+                    f"{name}={getattr(self, name)!r} must be one of {', '.join(allowed)}."
                 )
         if self.samples < 1:
-            raise InputError(f"samples={self.samples} is too few; draw at least 1.")
+            raise InputError(f"samples={self.samples} must be at least 1.")
         if self.degree is not None:
             check_number("degree", self.degree, above=0.0)
         if isinstance(self.class_prior, str) and self.class_prior not in PRIORS:
             raise InputError(
-                f"class_prior={self.class_prior!r} is unknown; use 'train', 'uniform' or one share "
+                f"class_prior={self.class_prior!r} must be 'train', 'uniform' or one share "
                 "per class."
             )
 

@@ -113,7 +113,7 @@ class BGCNOptions(GraphOptions):
         super().__post_init__()
         self._check_choices(_CHOICES)
         if self.samples is not None and self.samples < 1:
-            raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+            raise InputError(f"samples={self.samples} must be at least 1.")
         self._check_inference()
 
     def _check_inference(self) -> None:
@@ -121,15 +121,15 @@ class BGCNOptions(GraphOptions):
             check_number("concentration", self.concentration, above=0.0)
             if self.graph_inference == "map":
                 raise InputError(
-                    f"concentration is {self.concentration}, but the most probable graph does not "
-                    "depend on it. Set graph_inference to 'mean' or 'samples'."
+                    f"concentration={self.concentration} does not change the most probable graph; "
+                    "set graph_inference to 'mean' or 'samples'."
                 )
         is_drawn = self.graph_inference == "samples" and self.predict_on == "learned"
         if is_drawn and self.weight_sampling != "snapshots":
             raise InputError(
-                "predict_on is 'learned' and graph_inference is 'samples', which leaves no one "
-                "graph to predict on. Set weight_sampling to 'snapshots', each of which predicts "
-                "on the draw of its epoch, or graph_inference to 'mean'."
+                "predict_on='learned' with graph_inference='samples' leaves no single graph to "
+                "predict on; set weight_sampling='snapshots', so that each snapshot predicts on "
+                "the graph drawn in its epoch, or graph_inference='mean'."
             )
 
     @property

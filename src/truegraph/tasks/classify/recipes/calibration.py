@@ -114,7 +114,7 @@ def left_out_predictions(problem: Problem, options: RefinedOptions, run: Run) ->
 
 
 def all_wrong(count: int) -> str:
-    """Return what to say when every left-out label is predicted wrongly."""
+    """Return the warning for left-out labels that are all predicted wrongly."""
     return (
         f"all {count} labelled nodes that were left out in turn were predicted wrongly: the labels "
         "do not follow from the features and the graph. Check that labels and rows belong together"

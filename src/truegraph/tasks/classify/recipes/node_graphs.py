@@ -74,7 +74,7 @@ class GraphOptions:
             return
         if self.embedding not in EMBEDDINGS:
             raise InputError(
-                f"embedding is {self.embedding!r}. Use 'vgae', 'svd' or an array (N, d)."
+                f"embedding={self.embedding!r} must be 'vgae', 'svd' or an array of shape (N, d)."
             )
         known = EMBEDDINGS[self.embedding]
         for name in self.embedding_options:
@@ -88,7 +88,7 @@ class GraphOptions:
         for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise InputError(
-                    f"{name} is {getattr(self, name)!r}. Use one of {', '.join(allowed)}."
+                    f"{name}={getattr(self, name)!r} must be one of {', '.join(allowed)}."
                 )
 
 

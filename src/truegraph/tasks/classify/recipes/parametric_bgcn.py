@@ -61,10 +61,10 @@ class ParametricOptions:
 
     def __post_init__(self) -> None:
         if self.predict_on not in ("sampled", "observed"):
-            raise InputError(f"predict_on is {self.predict_on!r}. Use 'sampled' or 'observed'.")
+            raise InputError(f"predict_on={self.predict_on!r} must be 'sampled' or 'observed'.")
         if not 1 <= self.samples < self.sampled_epochs:
             raise InputError(
-                f"samples is {self.samples}. Give at least 1 and fewer than "
+                f"samples={self.samples} must be at least 1 and below "
                 f"sampled_epochs={self.sampled_epochs}."
             )
 

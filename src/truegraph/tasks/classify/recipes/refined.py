@@ -158,7 +158,7 @@ class Fast(Refined):
 
 
 def fitting_options(problem: Problem, options: RefinedOptions, run: Run) -> RefinedOptions:
-    """Leave out what the data do not allow, and write down the degree that will be used."""
+    """Leave out what the data do not allow, and record the degree that will be used."""
     if problem.inputs.normalised_by == "length" and "sum" in options.scalings:
         options = replace(options, scalings=("length",))
         run.note("features have negative values: only rows of length one are used")
@@ -170,11 +170,13 @@ def fitting_options(problem: Problem, options: RefinedOptions, run: Run) -> Refi
         options = replace(
             options, embedding_options=_FEW_DIMENSIONS | dict(options.embedding_options)
         )
-        run.note(f"embedding: {options.embedding_options['dimension']} dimensions on so many nodes")
+        run.note(
+            f"embedding: {options.embedding_options['dimension']} dimensions on this many nodes"
+        )
     degree = noted_degree(problem, options, run)
     large = round_degree(problem, options)
     if large < degree:
-        run.note(f"learned graphs: {large:g} edges per node, not {degree:g}, on so many nodes")
+        run.note(f"learned graphs: {large:g} edges per node, not {degree:g}, on this many nodes")
     return replace(options, degree=large)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from truegraph.errors import InputError
 from truegraph.nn.classifiers.appnp import APPNPSettings
-from truegraph.tasks.base import options_from
+from truegraph.nn.options import options_from
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.node_graphs import GraphOptions, wanted_degree
 
@@ -70,15 +70,15 @@ class RefinedOptions(GraphOptions):
         super().__post_init__()
         self._check_choices(_CHOICES)
         if self.rounds < 0:
-            raise InputError(f"rounds is {self.rounds}. Use 0 or more.")
+            raise InputError(f"rounds={self.rounds} must be at least 0.")
         if self.samples < 1:
-            raise InputError(f"samples is {self.samples}. Draw at least one sample.")
+            raise InputError(f"samples={self.samples} must be at least 1.")
         if self.safeguard is not None:
             _check_gains(self.safeguard)
         unknown = [scaling for scaling in self.scalings if scaling not in SCALINGS]
         if isinstance(self.scalings, str) or unknown or not self.scalings:
             raise InputError(
-                f"scalings is {self.scalings!r}. Give one or both of {', '.join(SCALINGS)}."
+                f"scalings={self.scalings!r} must be one or both of {', '.join(SCALINGS)}."
             )
 
     @property
@@ -98,7 +98,7 @@ def _check_gains(gains: Any) -> None:
         none, full = 0.0, 0.0
     if not -1.0 <= none < full <= 1.0:
         raise InputError(
-            f"safeguard is {gains!r}. Give two gains of confidence, the smaller one first, such as "
+            f"safeguard={gains!r} must be two gains of confidence, the smaller one first, such as "
             "(0.01, 0.05), or None to let all rounds count."
         )
 

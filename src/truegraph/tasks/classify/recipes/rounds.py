@@ -1,4 +1,4 @@
-"""Rounds of the refined recipe: the graph of a round, and what each round counts."""
+"""Rounds of the refined recipe: the graph of a round, and how much each round counts."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ _STREAM = 16  # of a trial's seed: the first of those that its classifiers take
 
 @dataclass(frozen=True, eq=False)
 class Classified:
-    """What the classifiers of one step say in T trials.
+    """What the classifiers of one step predict in T trials.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ def classify(
     ----------
     problem : Problem
     graphs : csr_array of shape (N, N), or list of T of them
-        To train on; scored is on the observed graph.
+        To train on; predictions are scored on the observed graph.
     step : int
         0 for the observed graph, then the number of the round.
     options : RefinedOptions

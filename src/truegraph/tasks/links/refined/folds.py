@@ -61,7 +61,7 @@ def fair_non_links(
     if available < _FEWEST_NON_LINKS:
         raise InputError(
             f"the graph has {available} pairs without a link among {known.shape[0]} nodes, too few "
-            f"to learn from. Give a sparser graph, with at least {_FEWEST_NON_LINKS} of them."
+            f"to learn from; give a sparser graph, with at least {_FEWEST_NON_LINKS} of them."
         )
     count = min(count, available)
     sides = bipartite_sides(graph)

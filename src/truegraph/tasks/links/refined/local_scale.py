@@ -1,4 +1,4 @@
-"""How near two nodes are for where they are: a distance against what is usual around its ends.
+"""How near two nodes are for their surroundings: a distance against what is usual at its ends.
 
     score_ij = (s_i + s_j) / 2 - factor * |z_i - z_j|^2
 

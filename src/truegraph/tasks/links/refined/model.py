@@ -61,9 +61,7 @@ class RefinedSettings:
         if self.rank < 1:
             raise InputError(f"rank={self.rank} must be at least 1.")
         if self.scale not in ("auto", *SCALES):
-            raise InputError(
-                f"scale={self.scale!r} is not known; use one of auto, {', '.join(SCALES)}."
-            )
+            raise InputError(f"scale={self.scale!r} must be one of auto, {', '.join(SCALES)}.")
         if not isinstance(self.encoder, bool):
             raise InputError(f"encoder={self.encoder!r} must be True or False.")
         if self.folds < 2:

@@ -50,7 +50,7 @@ def restored_refined(
     Parameters
     ----------
     arrays : dict of str to ndarray
-        As of `refined_arrays`, with the "points" of the scale if it has one.
+        As in `refined_arrays`, with the "points" of the scale if it has one.
     graph : csr_array, shape (N, N)
         The training graph.
     features : csr_array, shape (N, F), or None

@@ -1,4 +1,4 @@
-"""Scores of pairs from what is known of their nodes: cosines of features, smoothed over the graph.
+"""Scores of pairs from their nodes: cosines of features, smoothed over the graph.
 
 R holds the features in few dimensions, S = (D + I)^-1/2 (A + I) (D + I)^-1/2 smooths them over the
 graph. A graph without features takes R from the leading eigenvectors of S itself.

@@ -8,7 +8,7 @@ of suggestions at this score that is right is
 
     p = (b / h) * q / (1 - q),    b = missing / (1 - missing)
 
-Nothing in a graph tells what it lacks, so `missing` is an assumption. Probabilities are of links
+A graph does not tell what it lacks, so `missing` is an assumption. Probabilities are of links
 like the known ones, and stay at 0.99 at most.
 """
 
@@ -91,7 +91,7 @@ class ScoreShares:
 
 
 def check_missing(missing: object) -> float:
-    """Return the part of the links that is taken to be missing, if it can be one."""
+    """Return the share of the links taken to be missing, after checking it."""
     if not isinstance(missing, int | float | np.number) or not 0.0 < missing < 1.0:
         raise InputError(
             f"missing={missing!r} must be the share of the true links that the graph lacks, "

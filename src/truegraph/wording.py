@@ -16,7 +16,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def alike_once(notes: Sequence[str]) -> list[str]:
-    """Return one of the notes that differ in numbers only, with how many more there are."""
+    """Collapse notes that differ only in their numbers into one, with a count of the others."""
     kinds: dict[str, list[str]] = {}
     for note in notes:
         kinds.setdefault(re.sub(r"\d[\d.,]*", "#", note), []).append(note)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from truegraph.report.wording import alike_once, counted
+from truegraph.wording import alike_once, counted
 
 
 @pytest.mark.parametrize(
