@@ -195,6 +195,11 @@ def test_nothing_is_cut_off(open_page, explorer_file: Path, width: int, scheme: 
         assert box["x"] + box["width"] <= width
     background = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (background == "rgb(255, 255, 255)") == (scheme == "light")
+    row = page.locator("#panel tbody tr").first.bounding_box()
+    assert row["height"] < 80  # names are not broken into letters
+    if width == 1280:
+        fits = "box => box.scrollWidth <= box.clientWidth"
+        assert page.locator("#panel .scroll").evaluate(fits)
     drawn = page.locator("#picture").bounding_box()
     assert drawn["height"] > 250
 

@@ -50,11 +50,11 @@ function valueText(column, node) {
   return Number.isNaN(value) ? "none" : short(value);
 }
 
-function short(value) {
+function short(value, digits = 3) {
   if (value === null || value === undefined || Number.isNaN(value)) return "";
   if (Number.isInteger(value)) return value.toLocaleString("en");
   const size = Math.abs(value);
-  return size >= 1e5 || size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(3)));
+  return size >= 1e5 || size < 1e-3 ? value.toExponential(digits - 1) : String(Number(value.toPrecision(digits)));
 }
 
 // An element with attributes and children; text becomes text, never markup.

@@ -1,7 +1,7 @@
 // The panel: a node with its neighbours, what the search found, what to label next, a selection.
 const panel = document.getElementById("panel");
 const MOST_ROWS = 200, MOST_FOUND = 60;
-const SORTABLE = [["node", null], ["weight", "weight"], ["probability", "probability"],
+const SORTABLE = [["node", null], ["weight", "weight"], ["prob\u00adability", "probability"],
   ["90 % interval", "lower"], ["distance", "distance"]];
 let sortedBy = "weight", falling = true;
 
@@ -48,7 +48,7 @@ function neighbourTable(node) {
     const first = element("td", {}, nodeLink(other));
     if (note) first.append(element("span", {class: "shared"}, note));
     const cells = shown.slice(1).map(([, field]) => element("td", {}, field !== "lower" ? short(edges[field][edge])
-      : Number.isNaN(edges.lower[edge]) ? "" : `${short(edges.lower[edge])} to ${short(edges.upper[edge])}`));
+      : Number.isNaN(edges.lower[edge]) ? "" : `${short(edges.lower[edge], 2)} to ${short(edges.upper[edge], 2)}`));
     return element("tr", {}, first, ...cells);
   });
   return element("div", {class: "scroll", tabindex: "0"}, element("table", {},
