@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,7 +18,9 @@ def _panel(**densities: float) -> Panel:
     panel = Panel(open_trial(LABELS, np.arange(40), 0, 2), 50, all_alike=False)
     for name, density in densities.items():
         scores = np.zeros((50, 2), np.float32)
-        panel.opinions.append(Opinion(name, None, Sharpness(1.0), np.full(40, density), scores))
+        left_out = np.tile([np.log(0.9), np.log(0.1)], (4, 40, 1))
+        logs = np.full(40, density)
+        panel.opinions.append(Opinion(name, None, Sharpness(1.0), left_out, logs, scores))
     return panel
 
 
@@ -42,3 +46,19 @@ def test_all_alike() -> None:
     panel = Panel(open_trial(LABELS, np.arange(40), 0, 2), 50, all_alike=True)
     panel.opinions += _panel(observed=-9.0).opinions[1:]
     assert panel.weights() == {"class shares": 0.5, "observed": 0.5}
+
+
+def test_trees_take_weight_from_views_of_the_features_alone() -> None:
+    panel = _panel(observed=-0.2, features=-0.2)
+    before = panel.weights()
+    panel.trees, panel.taken_by_trees = replace(panel.opinions[-1], name="trees"), 0.5
+    after = panel.weights()
+    assert after["observed"] == before["observed"]
+    assert after["trees"] == after["features"] == pytest.approx(0.5 * before["features"])
+
+
+def test_left_out_probabilities_are_the_mean_by_weights() -> None:
+    panel = _panel(observed=-0.1)  # the shares of the classes are left without weight
+    np.testing.assert_allclose(panel.left_out_probabilities(), np.tile([0.9, 0.1], (40, 1)))
+    single = Panel(open_trial(np.array([0, 0, 1]), np.arange(3), 0, 2), 3, all_alike=False)
+    assert np.isnan(single.left_out_probabilities()).all(axis=1).tolist() == [False, False, True]

@@ -171,8 +171,7 @@ def conclude(
     """Return the mean of views and trained members by their weights."""
     weights = panel.weights(members)
     factors = options.class_factors(panel.trial.labels, panel.trial.classes)
-    heard = [*panel.opinions, *([] if panel.trees is None else [panel.trees])]
-    counting = [one for one in heard if one.name in weights]
+    counting = [one for one in panel.heard if one.name in weights]
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     parts += [(weights[name], one.probabilities) for name, one in members.items()]
     prediction = averaged(parts, factors)

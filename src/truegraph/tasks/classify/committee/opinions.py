@@ -85,6 +85,8 @@ class Opinion:
     classifier : Linear, Forest or None
         None where labels are spread.
     sharpness : Sharpness
+    left_out : ndarray of shape (repeats, n, C)
+        Scores of the training nodes by classifiers that have not seen the labels of their fold.
     densities : ndarray of shape (m,)
         Log density of each left-out label.
     scores : ndarray of float32, shape (N, C)
@@ -93,6 +95,7 @@ class Opinion:
     name: str
     classifier: Linear | Forest | None
     sharpness: Sharpness
+    left_out: NDArray[np.float64]
     densities: Densities
     scores: Matrix
 
@@ -113,7 +116,7 @@ def opinions_on(name: str, views: Views, trials: list[Trial]) -> list[Opinion]:
             left_out = spread_left_out(*given, one.folds, restart, steps)
             sharpness, densities = fit_sharpness(left_out, one.labels, one.folds)
             scores = spread_labels(*given, restart, steps)
-            found.append(Opinion(name, None, sharpness, densities, scores))
+            found.append(Opinion(name, None, sharpness, left_out, densities, scores))
         return found
     table = views.table(name)
     return [_linear_opinion(name, table, one) for one in trials]
@@ -126,19 +129,19 @@ def _linear_opinion(name: str, table: Matrix, trial: Trial) -> Opinion:
     for penalty in PENALTIES:
         linear, left_out = fit_linear(rows, trial.labels, trial.classes, trial.folds, penalty)
         sharpness, densities = fit_sharpness(left_out, trial.labels, trial.folds)
-        found.append((float(densities.sum()), linear, sharpness, densities))
-    _, linear, sharpness, densities = max(found, key=lambda one: one[0])
-    return Opinion(name, linear, sharpness, densities, linear.scores(table))
+        found.append((float(densities.sum()), linear, sharpness, left_out, densities))
+    _, linear, sharpness, left_out, densities = max(found, key=lambda one: one[0])
+    return Opinion(name, linear, sharpness, left_out, densities, linear.scores(table))
 
 
 def opinion_of_trees(views: Views, trial: Trial) -> Opinion:
     """Return what a random forest of the features says."""
     table = views.table(TREES)
     given = (table[trial.train], trial.labels, trial.classes)
-    left_out = forest_left_out(*given, trial.folds[0], trial.seed)
-    sharpness, densities = fit_sharpness(left_out[None], trial.labels, trial.folds[:1])
+    left_out = forest_left_out(*given, trial.folds[0], trial.seed)[None]
+    sharpness, densities = fit_sharpness(left_out, trial.labels, trial.folds[:1])
     forest = grow_forest(*given, trial.seed)
-    return Opinion(TREES, forest, sharpness, densities, forest.scores(table))
+    return Opinion(TREES, forest, sharpness, left_out, densities, forest.scores(table))
 
 
 def class_shares(trial: Trial, nodes: int) -> Opinion:
@@ -146,12 +149,12 @@ def class_shares(trial: Trial, nodes: int) -> Opinion:
     counts = np.bincount(trial.labels, minlength=trial.classes) + 1.0
     logs = np.log(counts / counts.sum())
     seen = trial.folds[0] >= 0
-    densities = np.zeros(int(seen.sum()))
-    for row in trial.folds:
+    left_out = np.zeros((*trial.folds.shape, trial.classes))
+    for found, row in zip(left_out, trial.folds, strict=True):
         for fold in range(row.max() + 1):
             out = row == fold
             rest = counts - np.bincount(trial.labels[out], minlength=trial.classes)
-            place = (out & seen)[seen]
-            densities[place] += np.log(rest / rest.sum())[trial.labels[out]] / len(trial.folds)
+            found[out] = np.log(rest / rest.sum())
+    own = left_out[:, np.arange(len(trial.labels)), trial.labels]
     scores = np.broadcast_to(logs.astype(np.float32), (nodes, trial.classes))
-    return Opinion(CLASS_SHARES, None, Sharpness(1.0), densities, scores)
+    return Opinion(CLASS_SHARES, None, Sharpness(1.0), left_out, own[:, seen].mean(axis=0), scores)

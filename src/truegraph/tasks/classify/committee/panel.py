@@ -53,6 +53,11 @@ class Panel:
         self.taken_by_trees = 0.0
         self._all_alike = all_alike
 
+    @property
+    def heard(self) -> list[Opinion]:
+        """All opinions, that of the trees last."""
+        return self.opinions if self.trees is None else [*self.opinions, self.trees]
+
     def weights(self, members: Collection[str] = ()) -> dict[str, float]:
         """Return the weight of each view that counts, and of trained recipes; they sum to one."""
         names = [one.name for one in self.opinions]
@@ -71,12 +76,28 @@ class Panel:
             found = _taken_over(found, ("none",), self.taken_by_trees, [self.trees.name])
         return found
 
+    def left_out_probabilities(self) -> NDArray[np.float64]:
+        """Return the class probabilities (n, C) of the training nodes without their own labels.
+
+        The mean over views and trees by their weights, trained recipes not included, and over the
+        repeats of leaving out; NaN for nodes that are never left out. Weights and temperatures,
+        a few numbers, have seen all labels.
+        """
+        weights = self.weights()
+        found = np.zeros((len(self.trial.labels), self.trial.classes))
+        for one in self.heard:
+            if one.name in weights:
+                chances = one.sharpness.probabilities(one.left_out).mean(axis=0)
+                found += weights[one.name] * chances
+        found[self.trial.folds[0] < 0] = np.nan
+        return found
+
     def always_wrong(self) -> bool:
         """Return whether every left-out label is thought less likely than by guessing."""
-        weights = self.weights()
-        own = [one for one in self.opinions if one.name in weights]
-        chances = sum(weights[one.name] * np.exp(one.densities) for one in own)
-        return bool(np.size(chances)) and bool(np.all(chances < 1.0 / self.trial.classes))
+        labels = self.trial.labels
+        chances = self.left_out_probabilities()[np.arange(len(labels)), labels]
+        chances = chances[~np.isnan(chances)]
+        return bool(len(chances)) and bool(np.all(chances < 1.0 / self.trial.classes))
 
     def weight_of(self, *kinds: str) -> float:
         """Return the weight of all views of some kinds."""
