@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, eye_array
 
 from truegraph import InputError
-from truegraph.nn.closed_form.base import check_at_least, packed, unpacked
+from truegraph.nn.closed_form.base import Search, check_at_least, packed, unpacked
 from truegraph.nn.closed_form.ease import EASE
 
 WEIGHTS = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], dtype=np.float32)
@@ -45,3 +45,24 @@ def test_settings_below_their_bounds_are_named() -> None:
     for wrong in (0.5, float("nan")):
         with pytest.raises(InputError, match="must be at least 1"):
             check_at_least(Settings(wrong), {"penalty": 1.0})
+
+
+@pytest.mark.parametrize(
+    ("n_items", "looked_at"),
+    [(15_000, 10_000), (30_000, 5_000), (10**6, 1_000)],  # 150 million scores, at least 1,000 users
+)
+def test_with_many_items_fewer_users_are_looked_at(n_items: int, looked_at: int) -> None:
+    users = np.arange(10_500)
+    ones = np.ones(len(users), dtype=np.float32)
+    taken = csr_array((ones, (users, users)), shape=(len(users), n_items))
+    nothing = csr_array(taken.shape, dtype=np.float32)
+    search = Search(taken, nothing, seed=3)
+    assert search.histories.shape == (looked_at, n_items)
+    again = Search(taken, taken, seed=3).histories
+    assert (Search(taken, taken, seed=3).histories != again).nnz == 0
+    assert len(np.unique(again.indices)) == looked_at  # different users
+
+
+def test_few_users_are_all_looked_at() -> None:
+    everyone = csr_array(eye_array(50, dtype=np.float32))
+    assert Search(everyone, everyone).histories.shape == (50, 50)
