@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 from truegraph.data import load_interactions
 from truegraph.nn.closed_form.item_graph import (
@@ -61,3 +64,10 @@ def test_items_without_interactions_have_no_edges() -> None:
     assert graph.learned is not None
     assert graph.learned.adjacency.shape == (182, 182)
     assert np.diff(graph.operator.indptr)[-2:].tolist() == [0, 0]
+
+
+def test_items_of_different_tastes_may_lie_in_parts_of_the_graph() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing is wrong with such a graph
+        found = item_graph(nearest_items(DATA, 16), 5)
+    assert connected_components(found.operator)[0] > 5

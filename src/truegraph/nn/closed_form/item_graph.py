@@ -9,6 +9,7 @@ with.
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array
 from threadpoolctl import threadpool_limits
 
+from truegraph.errors import AnswerWarning
 from truegraph.learning import LearnedGraph, learn_graph
 from truegraph.nn.recommenders.training import one_torch_thread
 from truegraph.nn.top_items import rank_items
@@ -189,7 +191,9 @@ def _most_probable(nearest: NearestItems, degree: float) -> ItemGraph:
         return ItemGraph(_operator(csr_array(candidates * 0.0)))
     part = csr_array(candidates[inside][:, inside])
     wanted = min(degree, 0.9 * part.nnz / len(inside))
-    found = learn_graph(part, wanted, metric="precomputed", random_state=0)
+    with warnings.catch_warnings():  # a graph of items may well fall into parts
+        warnings.simplefilter("ignore", AnswerWarning)
+        found = learn_graph(part, wanted, metric="precomputed", random_state=0)
     found = _widened(found, inside, len(is_near_any))
     return ItemGraph(_operator(found.adjacency), found)
 
