@@ -252,11 +252,11 @@ def _python(code: str) -> str:
 
 def test_import_is_quick_and_loads_no_torch() -> None:
     code = (
-        "import sys, time; start = time.perf_counter(); import truegraph; "
-        "print(time.perf_counter() - start, 'torch' in sys.modules)"
+        "import sys, time; start = time.process_time(); import truegraph; "
+        "print(time.process_time() - start, 'torch' in sys.modules)"
     )
     runs = [_python(code).split() for _ in range(3)]
-    assert min(float(seconds) for seconds, _ in runs) < 0.5
+    assert min(float(seconds) for seconds, _ in runs) < 0.1
     assert {torch for _, torch in runs} == {"False"}
 
 

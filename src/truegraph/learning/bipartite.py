@@ -44,7 +44,7 @@ def both_sides(users: Any, items: Any, plan: ColumnPlan | None) -> BothSides:
     users, items : DataFrame, ndarray or sparse matrix
         Two tables with the same columns besides their ids, or two arrays with as many columns.
     plan : ColumnPlan or None
-        As of `GraphLearner`.
+        As in `GraphLearner`.
     """
     if items is None:
         raise InputError("items is None; give a table of shape (n_items, n_features).")

@@ -123,7 +123,7 @@ def test_a_model_is_not_saved_over_a_file(program, folder: Path) -> None:
     ):
         done = program(*command, "--save", "customers.csv")
         assert done.code == 2
-        assert "--save customers.csv: is a file. Give the name of a folder." in done.err
+        assert "--save customers.csv is a file; give the name of a folder." in done.err
 
 
 def test_zip_codes_are_names(program, folder: Path) -> None:

@@ -40,7 +40,7 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """What is predicted of each node.
+    """What is predicted for each node.
 
     Attributes
     ----------

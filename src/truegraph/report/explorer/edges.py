@@ -62,7 +62,7 @@ def gather_edges(
     nodes : ndarray of int64, shape (n_shown,)
         Rising.
     most : int
-        Keep at most so many: those of the largest weights.
+        Keep at most this many: those of the largest weights.
     """
     size = graph.n_nodes
     learned = _keys(graph.adjacency, nodes, size)
