@@ -11,6 +11,15 @@ from truegraph.data.storage import PathLike
 from truegraph.progress import Progress
 
 
+class TakesSparse:
+    """Tells scikit-learn that an estimator takes sparse matrices."""
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
+        tags.input_tags.sparse = True
+        return tags
+
+
 @dataclass(eq=False)
 class Run:
     """How to run, and the log of the run.

@@ -18,7 +18,7 @@ from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.learning.graph_advice import graph_advice
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
-from truegraph.tasks.base import Run
+from truegraph.tasks.base import Run, TakesSparse
 from truegraph.tasks.classify.class_advice import class_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
@@ -36,7 +36,7 @@ _FEW_VALIDATION = 100
 _EPOCHS_IF_FEW = 1000
 
 
-class NodeEstimator(BaseEstimator):
+class NodeEstimator(TakesSparse, BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
     plan: ColumnPlan | None

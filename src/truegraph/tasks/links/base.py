@@ -22,7 +22,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
-from truegraph.tasks.base import Run
+from truegraph.tasks.base import Run, TakesSparse
 from truegraph.tasks.links.calibration import Calibration, fit_calibration
 from truegraph.tasks.links.completed_graph import Filling
 from truegraph.tasks.links.problem import LinkProblem, check_pairs, open_link_problem
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 _FEW_HELD_OUT = 50  # fewer held-out links calibrate only roughly
 
 
-class LinkEstimator(BaseEstimator):
+class LinkEstimator(TakesSparse, BaseEstimator):
     """Base class of the link predictors; subclasses say how to train."""
 
     model: str

@@ -22,6 +22,7 @@ from truegraph.errors import InputError
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress, console_progress
 from truegraph.seeds import seed_from
+from truegraph.tasks.base import TakesSparse
 from truegraph.tasks.recommend.answer_tables import explanation, most_similar, named, stored
 from truegraph.tasks.recommend.chances import Chances, fit_chances
 from truegraph.tasks.recommend.scorers import Scorer
@@ -29,7 +30,7 @@ from truegraph.tasks.recommend.scorers import Scorer
 Unknown = Literal["error", "skip", "popular"]
 
 
-class FittedRecommender(BaseEstimator):
+class FittedRecommender(TakesSparse, BaseEstimator):
     """Base class of the recommenders; subclasses train."""
 
     validation_share: float
