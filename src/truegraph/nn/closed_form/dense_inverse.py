@@ -7,11 +7,12 @@ number of threads.
 
 from __future__ import annotations
 
+import ctypes
 from typing import Any
 
 import numpy as np
+from numba.extending import get_cython_function_address
 from numpy.typing import NDArray
-from scipy.linalg.lapack import dpotrf, dpotri, spotrf, spotri
 from scipy.sparse import csc_array, csr_array, diags_array
 from threadpoolctl import threadpool_limits
 
@@ -22,6 +23,9 @@ MOST_ITEMS = 15_000  # a dense matrix of this size has 0.9 GB in single precisio
 _DOUBLE_UP_TO = 4_000  # items; below, time and memory of double precision do not matter
 _SAFE_CONDITION = 1e4  # errors of the weights stay below 1e-3 in single precision
 _BLOCK = 512
+
+_INTEGER = ctypes.POINTER(ctypes.c_int)
+_ROUTINE = ctypes.CFUNCTYPE(None, ctypes.c_char_p, _INTEGER, ctypes.c_void_p, _INTEGER, _INTEGER)
 
 
 def dense_gram(
@@ -88,19 +92,31 @@ def dense_weights(gram: NDArray[Any], ridge: NDArray[np.float64]) -> NDArray[np.
     """
     if gram.dtype == np.float32 and not _is_single_safe(gram, ridge):
         gram = gram.astype(np.float64)
-    factor, invert = (spotrf, spotri) if gram.dtype == np.float32 else (dpotrf, dpotri)
+    gram = np.ascontiguousarray(gram)
+    kind = "s" if gram.dtype == np.float32 else "d"
     gram[np.diag_indices_from(gram)] += ridge.astype(gram.dtype)
     with threadpool_limits(1):  # sums of several threads would come in another order
-        # The transpose of a symmetric matrix is the matrix itself, in the order LAPACK works on.
-        lower, problem = interruptible(factor, gram.T, lower=1, overwrite_a=1)
-        inverse, failed = interruptible(invert, lower, lower=1, overwrite_c=1)
-    if problem or failed:
-        raise InputError(f"penalty={ridge.min():g} is too small for these interactions; raise it.")
-    found = inverse.T  # rows in memory again; LAPACK's lower triangle is the upper one here
-    _mirror(found)
-    found /= -np.diag(found).copy()
-    np.fill_diagonal(found, 0.0)
-    return np.ascontiguousarray(found, dtype=np.float32)
+        if _lapack(f"{kind}potrf", gram) or _lapack(f"{kind}potri", gram):
+            raise InputError(
+                f"penalty={ridge.min():g} is too small for these interactions; raise it."
+            )
+    _mirror(gram)
+    gram /= -np.diag(gram).copy()
+    np.fill_diagonal(gram, 0.0)
+    return np.ascontiguousarray(gram, dtype=np.float32)
+
+
+def _lapack(name: str, matrix: NDArray[Any]) -> int:
+    """Run a routine of LAPACK on a symmetric matrix, in place, and return its code.
+
+    LAPACK counts along columns: the lower triangle that it works on is the upper one here. SciPy's
+    own wrappers of it hold Python's lock, under which no interrupt is heard.
+    """
+    routine = _ROUTINE(get_cython_function_address("scipy.linalg.cython_lapack", name))
+    size, code = ctypes.c_int(len(matrix)), ctypes.c_int(0)
+    order, result = ctypes.byref(size), ctypes.byref(code)
+    interruptible(lambda: routine(b"L", order, matrix.ctypes.data, order, result))
+    return code.value
 
 
 def _is_single_safe(gram: NDArray[Any], ridge: NDArray[np.float64]) -> bool:
