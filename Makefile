@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench fuzz clean
+.PHONY: run test check bench fuzz docs release clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,6 +30,19 @@ bench: $(READY)  ## the graph learning benchmark (see benchmarks/README.md for a
 
 fuzz: $(READY)  ## hostile input for readers, gate and loaders; make fuzz MINUTES=120
 	$(BIN)/python scripts/fuzz.py --minutes $(or $(MINUTES),60)
+
+docs: $(READY)  ## the documentation site, into docs/_build/html; all of its code runs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	$(BIN)/python -m sphinx -b html -d docs/_build/doctrees docs docs/_build/html
+
+release: $(READY)  ## build wheel and sdist, check both, and say what is left to a person
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
+	rm -rf dist
+	$(BIN)/python -m build --no-isolation --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(BIN)/python -m pytest tests/test_installation.py
+	@echo "Left to you: the date in CHANGELOG.md, a tag v$$($(BIN)/python -c 'import truegraph; print(truegraph.__version__)'),"
+	@echo "the address of the repository in pyproject.toml, and: twine upload dist/*"
 
 clean:
 	rm -rf .venv runs

@@ -58,7 +58,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("page", [*PAGES, "docs/how_do_i.md", "docs/classification.md"])
 def test_python_snippets_run(page: str, workplace: Path) -> None:
     snippets = blocks(page, "python")
     assert snippets

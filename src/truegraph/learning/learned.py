@@ -33,7 +33,7 @@ class Certificate(Shown):
     Attributes
     ----------
     relative_gap : float
-        (primal - dual) / max(1, |primal|): the objective is within this of the best possible.
+        (primal - dual) / max(1, abs(primal)): the objective is within this of the best possible.
     scope : {"global", "candidates"}
         The pairs for which that holds: proved for all pairs, or for the candidate pairs only.
     converged : bool

@@ -186,7 +186,7 @@ class EmbeddingDistance(Distance):
         return made
 
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        """Return |x_i - x_j|^2."""
+        """Return the squared distances of the points."""
         return squared_distances(self._points, rows, columns)
 
 
@@ -279,7 +279,7 @@ class LabelDisagreement(Distance):
 
     @property
     def base(self) -> Points:
-        """(p_j, sqrt(1 - |p_j|^2)) / sqrt 2."""
+        """(p_j, sqrt(1 - p_j'p_j)) / sqrt 2."""
         rest = np.sqrt(np.maximum(0.0, 1.0 - (self.shares**2).sum(axis=1)))
         return np.column_stack([self.shares, rest]) / np.sqrt(2.0)
 
