@@ -17,7 +17,7 @@ from truegraph import (
     NodeClassifier,
 )
 from truegraph.errors import InputError
-from truegraph.tasks.classify.class_advice import class_advice
+from truegraph.tasks.classify.class_advice import class_advice, share_advice
 
 RNG = np.random.default_rng(0)
 SEGMENT = np.arange(90) % 3
@@ -95,3 +95,16 @@ def test_a_learned_graph_without_a_share() -> None:
         BayesianNodeClassifier(
             recipe="refined", options={"safeguard": (0.98, 0.99)}, random_state=0
         ).fit(TABLE, Y)
+
+
+def test_a_committee_without_a_learned_graph() -> None:
+    """One column of twenty decides: neighbours by all of them tell nothing."""
+    assert share_advice({"features": 0.9, "learned": 0.08, "refined": 0.02}) == []
+    (message,) = share_advice({"trees": 0.7, "observed": 0.297, "learned": 0.003})
+    assert "its share of the result is 0 %" in message
+    points = np.random.default_rng(0).normal(size=(300, 20))
+    y = np.where(np.arange(300) < 200, points[:, 0] > 0, -1)
+    with pytest.warns(AnswerWarning) as heard:
+        BayesianNodeClassifier(random_state=0).fit(points, y)
+    (warning,) = heard  # the trees are right: labels are not said to be predicted wrongly
+    assert "without a learned graph: its share of the result is 0 %" in str(warning.message)

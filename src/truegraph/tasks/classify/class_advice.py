@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph.tasks.classify.committee.belief import kind_of
+
 _NEARLY_ALL = 0.95
 _FEWER_LABELS = 0.8  # a class with more of the labels may well be nearly everywhere
 _FEWEST_NODES = 20
+_NO_SHARE = 0.005
 
 
 def class_advice(
@@ -39,4 +43,23 @@ def class_advice(
         f"{classes[most]}, which has {100 * among_labels:.0f} % of the labels: the features or the "
         "graph may say nothing about the classes. Scale the features, give more labels, or look "
         "at the probabilities."
+    ]
+
+
+def share_advice(view_weights: Mapping[str, float]) -> list[str]:
+    """Return what is to be said where a graph was learned, but a committee's answer has none of it.
+
+    Parameters
+    ----------
+    view_weights : mapping of str to float
+        Weight of each view, see `Belief`.
+    """
+    learned = sum(
+        weight for name, weight in view_weights.items() if kind_of(name) in ("learned", "both")
+    )
+    if learned >= _NO_SHARE:
+        return []
+    return [
+        "left-out labels are better predicted without a learned graph: its share of the result is "
+        "0 %. Scale the features or give others, or give more labels."
     ]

@@ -19,7 +19,7 @@ from truegraph.learning.graph_advice import graph_advice
 from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
 from truegraph.tasks.base import Run, TakesSparse
-from truegraph.tasks.classify.class_advice import class_advice
+from truegraph.tasks.classify.class_advice import class_advice, share_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import complete_inputs
@@ -113,6 +113,8 @@ class NodeEstimator(TakesSparse, BaseEstimator):
         found = class_advice(self._probabilities, self._labels, self.classes_)
         if self.learned_graph_ is not None:
             found += graph_advice(self.learned_graph_.adjacency)
+        if self.learned_graph_ is not None and self.view_weights_ is not None:
+            found += share_advice(self.view_weights_)
         return found
 
     def _keep(self, results: TrialResults) -> Self:
