@@ -29,6 +29,7 @@ PAGES = [
     "docs/beyond.md",
     "docs/recommendation.md",
     "docs/links.md",
+    "docs/large.md",
 ]
 EXAMPLES = {
     "learn_graph.py": r"scope='global', converged=True\).*9\d\.\d% of the edges join images",

@@ -21,6 +21,7 @@ EVERYWHERE |= {"wording"}
 ADAPTERS = {
     "anndata": {"learning"},
     "faces": {"report"},  # the one door from results to what draws them
+    "distributed": {"learning"},
     "pyg": {"data", "learning"},
     "umap": {"learning"},
     "testing": {"data"},
@@ -35,6 +36,31 @@ ACROSS_ROOMS = {"browser", "faults", "properties"}  # tests whose subject is the
 # A module has a test of its name in the same folder of tests, unless it stands here beside a test
 # that fails when it is broken.
 TESTED_IN = {
+    # The stages of a run in partitions, by the whole run.
+    **{
+        name: f"learning/partitioned/test_{test}"
+        for name, test in {
+            "distributed": "learn::test_one_call_without_storage_cleans_up",
+            "learning/partitioned/block_point": (
+                "learn::test_the_certificate_is_that_of_the_whole_problem"
+            ),
+            "learning/partitioned/block_tasks": "learn::test_a_killed_run_goes_on_to_the_same_bits",
+            "learning/partitioned/blocks": (
+                "learn::test_candidates_recall_and_weights_are_those_of_one_process"
+            ),
+            "learning/partitioned/folder": "learn::test_a_storage_of_another_run_is_refused",
+            "learning/partitioned/one_call": "learn::test_one_call_without_storage_cleans_up",
+            "learning/partitioned/searching": (
+                "learn::test_candidates_recall_and_weights_are_those_of_one_process"
+            ),
+            "learning/partitioned/spreading": (
+                "plan::test_partitions_are_runs_of_large_cells_of_about_equal_size"
+            ),
+            "learning/partitioned/sweeps": (
+                "learn::test_the_number_of_partitions_changes_weights_within_the_gap_only"
+            ),
+        }.items()
+    },
     # What commands share is tested with the command that needs it most.
     "cli/common/inputs": "cli/test_learn::test_every_kind_of_file_gives_its_graph",
     "cli/common/outputs": "cli/test_bad_input::test_targets_are_checked_before_the_work",

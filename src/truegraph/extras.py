@@ -11,6 +11,7 @@ from typing import Any
 
 EXTRAS = {
     "anndata": "scanpy",
+    "dask": "cluster",
     "distributed": "cluster",
     "igraph": "igraph",
     "networkx": "networkx",
@@ -20,6 +21,7 @@ EXTRAS = {
     "torch": "nn",
     "torch_geometric": "pyg",
     "umap": "umap",
+    "zarr": "zarr",
 }
 
 

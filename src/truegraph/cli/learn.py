@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from truegraph.cli import learn_partitioned as large
 from truegraph.cli.common import options as cli
 from truegraph.cli.common import table_options as tables
 from truegraph.cli.common.compilation import announce_compilation
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
     from truegraph.report.page import Page
 
-
 SEARCH = "Search and solver"
 
 
@@ -51,7 +51,7 @@ def learn(
         str,
         typer.Argument(
             metavar="INPUT",
-            help="A .npy, .npz, .csv or .parquet file with one row per node.",
+            help="A .npy, .npz, .csv or .parquet file, or a folder of .parquet; a row per node.",
             rich_help_panel=INPUT,
         ),
     ],
@@ -166,8 +166,8 @@ def learn(
         Path | None,
         option(
             OUTPUT,
-            "Graph: .npz (with its certificate and the plan of the columns), or .csv or .graphml "
-            "(with the nodes' names).",
+            "Graph: .npz (with its certificate and the plan of the columns), or .csv, .parquet or "
+            ".graphml (with the nodes' names).",
             metavar="FILE",
         ),
     ] = None,
@@ -185,12 +185,16 @@ def learn(
             default="beside --out, else INPUT-graph.html here",
         ),
     ] = None,
+    memory: large.Memory = None,
+    cluster: large.Cluster = None,
+    storage: large.Storage = None,
     as_json: cli.Json = False,
     jobs: cli.Threads = None,
     quiet: cli.Quiet = False,
 ) -> None:
     """Learn the most probable graph of a table of points, and say how good it is."""
-    check_source(source)
+    if not Path(source).is_dir():
+        check_source(source)
     if not quiet:
         announce(f"Reading {source} ...")
     from truegraph.learning import inputs
@@ -198,9 +202,7 @@ def learn(
     options: dict[str, Any] = {
         "degree": _number_or_auto(degree),
         "theta": theta,
-        "alpha": None,
-        "beta": None,
-        "first_theta": None,
+        **dict.fromkeys(("alpha", "beta", "first_theta")),
         "mutual": mutual,
         "local_scaling": local_scaling,
         "min_degree": min_degree,
@@ -216,6 +218,9 @@ def learn(
         "n_jobs": jobs,
     }
     settings = inputs.check_settings(options)
+    asked = options | {"posterior": posterior, "picture": picture, "report": report}
+    if large.learned_in_partitions(source, memory, cluster, storage, out, asked, as_json, quiet):
+        return
     check_target("--out", out, GRAPH_ENDINGS, source)
     check_escape(escape_formulas, out)
     check_target("--picture", picture, PICTURE_ENDINGS, source)

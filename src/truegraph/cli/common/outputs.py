@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from truegraph.learning import LearnedGraph
     from truegraph.report.page import Page
 
-GRAPH_ENDINGS = (".npz", ".csv", ".graphml")
+GRAPH_ENDINGS = (".npz", ".csv", ".parquet", ".graphml")
 PICTURE_ENDINGS = (".png", ".svg", ".pdf")
 
 

@@ -1,6 +1,6 @@
-"""Writers of graphs for other programs: CSV edge lists and GraphML.
+"""Writers of graphs for other programs: CSV and Parquet edge lists, and GraphML.
 
-Both list each undirected edge once. A learned graph with its certificate is written to npz by
+All list each undirected edge once. A learned graph with its certificate is written to npz by
 `LearnedGraph.save` instead.
 """
 
@@ -22,10 +22,11 @@ from truegraph.data.graphs.adjacency import NodeNames, to_pandas
 from truegraph.data.spreadsheets import write_csv
 from truegraph.data.storage import atomic_write
 from truegraph.errors import InputError
+from truegraph.extras import import_extra
 
 PathLike = str | os.PathLike[str]
 
-FORMATS = (".csv", ".graphml")
+FORMATS = (".csv", ".parquet", ".graphml")
 
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _LINES_AT_ONCE = 100_000
@@ -49,7 +50,8 @@ def write_graph(
     Parameters
     ----------
     path : path-like
-        .csv (the columns source, target and weight) or .graphml (edge attribute "weight").
+        .csv or .parquet (the columns source, target and weight) or .graphml (edge attribute
+        "weight").
     adjacency : csr_array, shape (n_nodes, n_nodes)
         Symmetric adjacency matrix. A CSV file cannot hold nodes without an edge.
     node_names : sequence, optional
@@ -73,7 +75,11 @@ def write_graph(
         write_csv(to_pandas(adjacency, node_names), path, escape=escape)
         return
     with atomic_write(path) as temporary:
-        _write_graphml(temporary, adjacency, node_names)
+        if temporary.suffix.lower() == ".parquet":
+            import_extra("pyarrow")
+            to_pandas(adjacency, node_names).to_parquet(temporary, index=False)
+        else:
+            _write_graphml(temporary, adjacency, node_names)
 
 
 def check_format(path: PathLike, node_names: NodeNames | None = None) -> None:

@@ -32,7 +32,7 @@ from truegraph.learning.search.two_levels import (
 Indices = NDArray[np.int32]
 
 _SEARCH_BLOCK = 65536  # queries rounded, and handed to faiss, at a time
-_WANTED_RECALL = 0.98
+WANTED_RECALL = 0.98
 FIRST_WIDTH = 16  # small cells searched for a query
 
 
@@ -60,7 +60,7 @@ def tune(
     search: ApproximateSearch, queries: Points, own: NDArray[np.integer[Any]], truth: Indices
 ) -> None:
     """Widen the search until the recall of truth (sample, k) is high enough."""
-    while search.width < search.widest and search.recall(queries, own, truth) < _WANTED_RECALL:
+    while search.width < search.widest and search.recall(queries, own, truth) < WANTED_RECALL:
         search.width = wider(search.width, search.widest)
 
 

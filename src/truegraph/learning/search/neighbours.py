@@ -29,7 +29,7 @@ from truegraph.runtime.interrupts import in_parts
 
 _QUERY_BLOCK = 32
 _TILE = 256
-_RECALL_SAMPLE = 256
+RECALL_SAMPLE = 256
 _compiled = njit(parallel=True, cache=True, nogil=True)
 
 
@@ -124,6 +124,15 @@ class ExactSearch:
         -------
         ids : ndarray of int32 and shape (n_queries, k)
         """
+        return self.nearest(queries, own, k)[1]
+
+    def nearest(
+        self, queries: Points, own: NDArray[np.integer[Any]], k: int
+    ) -> tuple[NDArray[np.float64], Indices]:
+        """Return squared distances and ids (n_queries, k), as `query` takes its parameters.
+
+        Where there are fewer than k points, distances are infinite and ids their number.
+        """
         rows = int(queries.shape[0])
         distances = np.full((rows, k), np.inf)
         # Placeholders stand behind every point, so that equal distances prefer real ids.
@@ -146,7 +155,7 @@ class ExactSearch:
         else:
             dense = np.ascontiguousarray(queries, dtype=np.float64)
             _search_dense(dense, own, self._tiles, self.count, distances, ids)
-        return ids
+        return distances, ids
 
 
 def _squared_norms(points: csr_array) -> NDArray[np.float64]:
@@ -192,7 +201,7 @@ def all_neighbours(
     exact = ExactSearch(base)
     if engine == "exact":
         return _in_blocks(exact, queries, own, k, progress), 1.0
-    sample = np.sort(random_state.choice(rows, size=min(rows, _RECALL_SAMPLE), replace=False))
+    sample = np.sort(random_state.choice(rows, size=min(rows, RECALL_SAMPLE), replace=False))
     truth = _in_blocks(exact, queries[sample], own[sample], k, Progress())
     del exact
     if search is None:

@@ -69,8 +69,12 @@ def checked_points(points: ArrayLike | csr_array) -> Points:
 def check_squares(points: Points) -> None:
     """Raise when a squared distance between the points could overflow."""
     data = points.data if isinstance(points, csr_array) else points
-    largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
-    if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * points.shape[1])):
+    check_range(max(float(data.max(initial=0.0)), -float(data.min(initial=0.0))), points.shape[1])
+
+
+def check_range(largest: float, columns: int) -> None:
+    """Raise when points with so large entries have squared distances beyond float64."""
+    if largest > np.sqrt(np.finfo(np.float64).max / (4.0 * columns)):
         raise InputError(
             f"points has values as large as {largest:g}, whose squared distances overflow; "
             "scale the points down."

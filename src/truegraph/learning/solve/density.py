@@ -21,7 +21,7 @@ from truegraph.learning.solve.solver import Solution
 
 _compiled = njit(parallel=True, cache=True, nogil=True)
 _MAX_SOLVES = 40
-_CLOSE = 9e-3  # relative error of the degree that ends the search
+CLOSE = 9e-3  # relative error of the degree that ends the search
 _ROUGH_TOLERANCE = 1e-2
 _GUESS_ACCURACY = 5e-3  # relative, of the degree that the first guess would have
 _MAX_COUNTS = 60
@@ -110,7 +110,7 @@ def match_degree(
     for _ in range(_MAX_SOLVES):
         start = solve(theta, tol=accuracy, start=start, rough=accuracy > tol)
         error = search.record(theta, start.degree)
-        close = error <= _CLOSE or search.exhausted
+        close = error <= CLOSE or search.exhausted
         if close and accuracy > tol:
             # The rough solve was close: from here on every solve is accurate.
             accuracy = tol
@@ -167,7 +167,7 @@ class _DegreeSearch:
         steps, errors = zip(*recent, strict=True)
         is_open = math.isinf(self._high - self._low)
         far = max(steps) - min(steps) >= 2.0
-        return is_open and len(recent) == 3 and far and max(errors) - min(errors) <= _CLOSE
+        return is_open and len(recent) == 3 and far and max(errors) - min(errors) <= CLOSE
 
     def following(self) -> float:
         """Return the next theta to try."""

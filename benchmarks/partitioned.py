@@ -1,0 +1,115 @@
+r"""What a graph learned in partitions costs, against the learner in one process.
+
+    python benchmarks/partitioned.py                          # one million points, some minutes
+    python benchmarks/partitioned.py --points 10000000 --memory 2GB --only here
+
+Every way runs in a process of its own on the same file of points: "one" (truegraph.learn_graph),
+"here" (in partitions, in one process) and "cluster" (two Dask workers of one thread). Processor
+seconds are those of all processes; on a busy machine read these, and ratios within one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truegraph.runtime.memory import peak_memory_mb
+
+WAYS = ("one", "here", "cluster")
+DEGREE = 10
+
+
+def synthetic(count: int, dimension: int = 16) -> np.ndarray:
+    """Return points (count, dimension) of intrinsic dimension 8 with a little noise."""
+    rng = np.random.default_rng(0)
+    mixing = rng.normal(size=(8, dimension)).astype(np.float32)
+    points = np.empty((count, dimension), dtype=np.float32)
+    for first in range(0, count, 1_000_000):
+        part = points[first : first + 1_000_000]
+        latent = rng.standard_normal(size=(len(part), 8), dtype=np.float32)
+        noise = rng.standard_normal(size=part.shape, dtype=np.float32)
+        part[:] = np.tanh(latent @ mixing) + np.float32(0.05) * noise
+    return points
+
+
+def measure(way: str, path: str, memory: str) -> dict[str, Any]:
+    """Learn one graph in this process, or from it, and say what that took."""
+    from truegraph import distributed, learn_graph
+
+    if way == "one":
+        points = np.load(path)
+        began = time.perf_counter()
+        graph: Any = learn_graph(points, DEGREE, candidates="ivf", random_state=0)
+        return _row(way, began, graph.certificate, 1, None)
+    if way == "here":
+        began = time.perf_counter()
+        graph = distributed.learn_graph(path, DEGREE, memory=memory, random_state=0)
+        return _row(way, began, graph.certificate, len(graph), None)
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        began = time.perf_counter()
+        graph = distributed.learn_graph(path, DEGREE, client=client, memory=memory, random_state=0)
+        workers = max(client.run(peak_memory_mb).values())
+        return _row(way, began, graph.certificate, len(graph), workers)
+
+
+def _row(
+    way: str, began: float, certificate: Any, partitions: int, workers: float | None
+) -> dict[str, Any]:
+    wall = time.perf_counter() - began
+    usage = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return {
+        "way": way,
+        "partitions": partitions,
+        "wall s": round(wall, 1),
+        "processor s": round(sum(u.ru_utime + u.ru_stime for u in usage), 1),
+        "peak MB": peak_memory_mb(),
+        "peak MB of a worker": workers,
+        "recall": round(certificate.recall, 4),
+        "relative gap": f"{certificate.relative_gap:.0e}",
+        "sweeps": certificate.iterations if partitions > 1 else None,
+        "seconds": {name: round(s, 1) for name, s in certificate.seconds.items()},
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--points", type=int, default=1_000_000)
+    parser.add_argument("--memory", default="0.5GB")
+    parser.add_argument("--only", default=",".join(WAYS))
+    parser.add_argument("--measure", nargs=2, metavar=("WAY", "FILE"))
+    arguments = parser.parse_args()
+    if arguments.measure:
+        way, path = arguments.measure
+        # Compile first, on a few points.
+        with tempfile.TemporaryDirectory() as folder:
+            few = Path(folder) / "few.npy"
+            np.save(few, synthetic(3000))
+            measure("one" if way == "one" else "here", str(few), "0.5GB")
+        print(json.dumps(measure(way, path, arguments.memory)))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "points.npy"
+        np.save(path, synthetic(arguments.points))
+        for way in arguments.only.split(","):
+            words = [sys.executable, __file__, "--measure", way, str(path)]
+            words += ["--memory", arguments.memory]
+            print(subprocess.run(words, check=True, capture_output=True, text=True).stdout, end="")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

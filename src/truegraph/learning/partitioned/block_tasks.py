@@ -1,0 +1,171 @@
+"""The tasks of solving in partitions: what a worker does with one block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.learning.partitioned.block_point import BlockPoint
+from truegraph.learning.partitioned.blocks import load_block
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.partitioned.searching import Layout
+from truegraph.learning.solve import kernels
+from truegraph.learning.solve.dual import Problem
+from truegraph.learning.solve.solver import Newton
+
+Floats = NDArray[np.float64]
+
+_STEPS = 4  # of Newton's method in a block, before its neighbours move
+_LOCAL_SHARE = 0.1  # of the wanted flatness, to which a block is solved
+_STIFF = 0.9999  # contraction of a node by its pairs to other partitions
+_HIGH_SHARE = 0.3  # of the wanted flatness: above it a node is one for the second level
+MOST_TOGETHER = 50_000  # nodes of the second level
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What one partition tells about the present multipliers; sums add up over partitions.
+
+    Attributes
+    ----------
+    value : float
+        Its part of minus the dual.
+    gap : float
+        Its part of the duality gap; infinite while a node has no weight.
+    edges : int
+        Ends of edges at its nodes.
+    steepest : float
+        The largest of |lam d - 1|.
+    stiff, cut : int
+        Nodes whose multiplier follows those of other partitions closely; nodes with such pairs.
+    stretch : float
+        Sum over its nodes of d log lam / d log theta, were all neighbours to move alike.
+    high, residuals : ndarray of shape (n,)
+        Nodes (positions) with the largest |lam d - 1|, and these.
+    """
+
+    value: float
+    gap: float
+    edges: int
+    steepest: float
+    stiff: int
+    cut: int
+    stretch: float
+    high: NDArray[np.int64]
+    residuals: Floats
+
+
+def isolated(plan: Plan, partition: int, k: int, theta: float) -> Floats:
+    """Return the multipliers (own nodes, 2) of every node's own problem."""
+    candidates, _ = load_block(plan, partition, k)
+    pairs = np.zeros((candidates.shape[0], 2))
+    kernels.isolated_start(candidates.indptr, candidates.data, theta, pairs)
+    return pairs
+
+
+def row_sample(plan: Plan, partition: int, k: int, rows: int) -> csr_array:
+    """Return the first rows of a partition (n, n) as if every neighbour were the node itself."""
+    candidates, _ = load_block(plan, partition, k)
+    part = candidates[:rows]
+    own = np.repeat(np.arange(part.shape[0], dtype=np.int32), np.diff(part.indptr))
+    return csr_array((part.data, own, part.indptr), shape=(part.shape[0], part.shape[0]))
+
+
+def evaluate(plan: Plan, partition: int, k: int, theta: float, tol: float) -> Evaluation:
+    """Evaluate a partition at the multipliers of the snapshot."""
+    point, start = _point(plan, partition, k, theta)
+    product = point.lam * point.degree
+    ends = point.active + point.cut
+    gap = float(np.sum(product - 1.0 - np.log(product))) if product.min() > 0.0 else np.inf
+    crossing = point.cut > 0
+    follow = point.cut / (point.cut + 2.0 / point.lam**2)
+    stretch = point.lam * point.pull / np.maximum(product + ends * point.lam**2, 1e-300)
+    residual = np.abs(product - 1.0)
+    high = largest(residual, _HIGH_SHARE * np.sqrt(tol))
+    return Evaluation(
+        value=point.shared_value,
+        gap=gap,
+        edges=int(ends.sum()),
+        steepest=float(residual.max()),
+        stiff=int((follow > _STIFF).sum()),
+        cut=int(crossing.sum()),
+        stretch=float(np.sum(stretch)),
+        high=start + high,
+        residuals=residual[high],
+    )
+
+
+def largest(residual: Floats, limit: float) -> NDArray[np.int64]:
+    """Return the places, ascending, of the largest entries above a limit."""
+    above = np.flatnonzero(residual > limit)
+    if above.size > MOST_TOGETHER:
+        above = above[np.argsort(-residual[above], kind="stable")[:MOST_TOGETHER]]
+    return np.sort(above)
+
+
+def solve_block(plan: Plan, partition: int, k: int, theta: float, tol: float) -> tuple[Floats, int]:
+    """Take some Newton steps; return the own multipliers (own nodes, 2) and the steps."""
+    point, _ = _point(plan, partition, k, theta)
+    return _descended(point, tol, _STEPS)
+
+
+def _descended(point: BlockPoint, tol: float, steps: int) -> tuple[Floats, int]:
+    flat = _LOCAL_SHARE * np.sqrt(tol)
+    newton = Newton(steps, None)
+    point = newton.run(point, lambda p: float(np.abs(p.gradient).max()) <= flat)
+    return point.own_pairs, newton.iterations
+
+
+def _point(plan: Plan, partition: int, k: int, theta: float) -> tuple[BlockPoint, int]:
+    """Return the point of the snapshot, and the partition's first position."""
+    folder = Folder(plan.folder)
+    starts = Layout.load(folder).starts
+    candidates, halo = load_block(plan, partition, k)
+    snapshot = folder.mapped("snapshot")
+    own = snapshot[starts[partition] : starts[partition + 1]]
+    pairs = np.concatenate([own, snapshot[halo]])
+    return BlockPoint(Problem(candidates), theta, pairs), int(starts[partition])
+
+
+def extract(plan: Plan, partition: int, k: int, positions: NDArray[np.int64]) -> tuple[Any, ...]:
+    """Return rows of a block: their lengths, their columns as positions, and distances."""
+    start = int(Layout.load(Folder(plan.folder)).starts[partition])
+    folder = Folder(plan.folder).below(f"blocks-{k}")
+    indptr, halo = folder.read(f"{partition}-indptr"), folder.read(f"{partition}-halo")
+    rows = positions - start
+    lengths = (indptr[rows + 1] - indptr[rows]).astype(np.int64)
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    entries = np.repeat(indptr[rows].astype(np.int64), lengths) + within
+    columns = np.asarray(folder.mapped(f"{partition}-columns")[entries], dtype=np.int64)
+    own = len(indptr) - 1
+    beyond = columns >= own
+    columns[~beyond] += start
+    columns[beyond] = halo[columns[beyond] - own]
+    return lengths, columns, np.asarray(folder.mapped(f"{partition}-distances")[entries])
+
+
+def solve_together(
+    plan: Plan,
+    nodes: NDArray[np.int64],
+    rows: tuple[Any, ...],
+    theta: float,
+    tol: float,
+) -> tuple[Floats, int]:
+    """Solve some nodes of all partitions, all others fixed; return multipliers and steps."""
+    lengths, columns, distances = rows
+    inside = np.isin(columns, nodes)
+    halo = np.unique(columns[~inside])
+    local = np.where(
+        inside, np.searchsorted(nodes, columns), len(nodes) + np.searchsorted(halo, columns)
+    ).astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shape = (len(nodes), len(nodes) + len(halo))
+    candidates = csr_array((distances, local, indptr), shape=shape)
+    snapshot = Folder(plan.folder).mapped("snapshot")
+    pairs = np.concatenate([snapshot[nodes], snapshot[halo]])
+    return _descended(BlockPoint(Problem(candidates), theta, pairs), tol, 2 * _STEPS)

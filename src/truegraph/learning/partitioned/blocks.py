@@ -1,0 +1,186 @@
+"""The candidate pairs of a partition: its own nodes' rows, with the nodes beyond as a halo."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.learning.inputs import require_candidates
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.partitioned.searching import Layout
+from truegraph.learning.search.points import squared_distances
+
+
+def build_block(plan: Plan, partition: int, k: int) -> int:
+    """Store a partition's candidate pairs, from its lists and those that name its nodes.
+
+    The columns of a row are the partition's own nodes, counted from its first, and then its halo:
+    other partitions' nodes, ascending. Returns the number of stored entries.
+    """
+    folder = Folder(plan.folder)
+    target = folder.below(f"blocks-{k}")
+    if not target.has(f"{partition}-indptr.npy"):
+        layout = Layout.load(folder)
+        start, stop = int(layout.starts[partition]), int(layout.starts[partition + 1])
+        lists = folder.below(f"lists-{k}")
+        named, naming = _incoming(lists, layout, partition)
+        found = np.asarray(lists.mapped(f"{partition}-lists"))
+        indptr, columns = _union(found, start, stop, named, naming)
+        outside = (columns < start) | (columns >= stop)
+        halo = np.unique(columns[outside]).astype(np.int64)
+        local = np.where(
+            outside, (stop - start) + np.searchsorted(halo, columns), columns - start
+        ).astype(np.int32)
+        values = _distances(folder, layout, partition, halo, indptr, local)
+        target.write(f"{partition}-halo", halo)
+        target.write(f"{partition}-columns", local)
+        target.write(f"{partition}-distances", values)
+        target.write(f"{partition}-indptr", indptr)
+        require_candidates(load_block(plan, partition, k)[0])
+    return int(target.mapped(f"{partition}-indptr")[-1])
+
+
+def load_block(plan: Plan, partition: int, k: int) -> tuple[csr_array, NDArray[np.int64]]:
+    """Return a partition's candidates (own nodes, own nodes + halo), and its halo."""
+    folder = Folder(plan.folder).below(f"blocks-{k}")
+    halo = folder.read(f"{partition}-halo")
+    indptr = folder.read(f"{partition}-indptr")
+    own = len(indptr) - 1
+    parts = (folder.read(f"{partition}-distances"), folder.read(f"{partition}-columns"), indptr)
+    return csr_array(parts, shape=(own, own + len(halo))), halo
+
+
+def joined_blocks(plan: Plan, k: int) -> csr_array:
+    """Return all candidates (n_nodes, n_nodes) in the order of the cells."""
+    starts = Layout.load(Folder(plan.folder)).starts
+    lengths, columns, distances = [], [], []
+    for partition in range(len(starts) - 1):
+        candidates, halo = load_block(plan, partition, k)
+        lengths.append(np.diff(candidates.indptr))
+        columns.append(positions_of(candidates, halo, int(starts[partition])))
+        distances.append(candidates.data)
+    indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+    parts: Any = (np.concatenate(distances), np.concatenate(columns).astype(np.int32), indptr)
+    return csr_array(parts, shape=(plan.n_nodes, plan.n_nodes))
+
+
+def positions_of(candidates: csr_array, halo: NDArray[np.int64], start: int) -> NDArray[np.int64]:
+    """Return the columns of a block's entries as positions."""
+    columns = candidates.indices.astype(np.int64)
+    own = candidates.shape[0]
+    beyond = columns >= own
+    columns[~beyond] += start
+    columns[beyond] = halo[columns[beyond] - own]
+    return columns
+
+
+def _incoming(
+    lists: Folder, layout: Layout, partition: int
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return pairs of this partition's nodes and those elsewhere that list them."""
+    parts = [np.zeros((0, 2), np.int32)]
+    for other in range(len(layout)):
+        starts = lists.read(f"{other}-starts")
+        inside = slice(int(starts[partition]), int(starts[partition + 1]))
+        parts.append(np.asarray(lists.mapped(f"{other}-outgoing")[inside]))
+    pairs = np.concatenate(parts)
+    return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
+
+
+def _union(
+    found: NDArray[np.int32],
+    start: int,
+    stop: int,
+    named: NDArray[np.int32],
+    naming: NDArray[np.int32],
+) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Return indptr and columns (positions) that hold every listed pair of own nodes once."""
+    counts = np.zeros(stop - start + 1, dtype=np.int64)
+    _count(found, start, stop, named, counts)
+    room = np.cumsum(counts)
+    entries = np.empty(room[-1], dtype=np.int32)
+    _fill(found, start, stop, named, naming, room[:-1].copy(), entries)
+    lengths = np.zeros(stop - start + 1, dtype=np.int64)
+    _deduplicate(room, entries, lengths[1:])
+    indptr = np.cumsum(lengths)
+    columns = np.empty(indptr[-1], dtype=np.int32)
+    _compact(room, entries, indptr, columns)
+    small = indptr[-1] <= np.iinfo(np.int32).max
+    return indptr.astype(np.int32) if small else indptr, columns
+
+
+@njit(cache=True, nogil=True)
+def _count(found: Any, start: int, stop: int, named: Any, counts: Any) -> None:
+    """Count, shifted by one, the entries of every row before duplicates are removed."""
+    for i in range(found.shape[0]):
+        for c in range(found.shape[1]):
+            j = found[i, c]
+            if j >= 0:
+                counts[i + 1] += 1
+                if start <= j < stop:
+                    counts[j - start + 1] += 1
+    for e in range(named.size):
+        counts[named[e] - start + 1] += 1
+
+
+@njit(cache=True, nogil=True)
+def _fill(
+    found: Any, start: int, stop: int, named: Any, naming: Any, place: Any, entries: Any
+) -> None:
+    """Write the entries of every row, both directions of own pairs."""
+    for i in range(found.shape[0]):
+        for c in range(found.shape[1]):
+            j = found[i, c]
+            if j >= 0:
+                entries[place[i]] = j
+                place[i] += 1
+                if start <= j < stop:
+                    entries[place[j - start]] = i + start
+                    place[j - start] += 1
+    for e in range(named.size):
+        row = named[e] - start
+        entries[place[row]] = naming[e]
+        place[row] += 1
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _deduplicate(room: Any, entries: Any, lengths: Any) -> None:
+    """Sort every row and move its distinct entries to its front."""
+    for i in prange(lengths.size):
+        row = entries[room[i] : room[i + 1]]
+        row.sort()
+        kept = 0
+        for e in range(row.size):
+            if kept == 0 or row[e] != row[kept - 1]:
+                row[kept] = row[e]
+                kept += 1
+        lengths[i] = kept
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _compact(room: Any, entries: Any, indptr: Any, columns: Any) -> None:
+    for i in prange(indptr.size - 1):
+        for e in range(indptr[i + 1] - indptr[i]):
+            columns[indptr[i] + e] = entries[room[i] + e]
+
+
+def _distances(
+    folder: Folder,
+    layout: Layout,
+    partition: int,
+    halo: NDArray[np.int64],
+    indptr: NDArray[Any],
+    columns: NDArray[np.int32],
+) -> NDArray[np.float64]:
+    """Return the exact distances of all entries, as the learner in one process computes them."""
+    own = np.asarray(folder.mapped(f"points-{partition}"), dtype=np.float64)
+    points = own
+    if halo.size:
+        points = np.concatenate([own, layout.rows(folder, "points", halo).astype(np.float64)])
+    rows = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    return squared_distances(np.ascontiguousarray(points), rows, columns)

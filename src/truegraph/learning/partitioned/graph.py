@@ -1,0 +1,272 @@
+"""A graph that lies in a storage folder, partition by partition."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.storage import read_json, write_json
+from truegraph.errors import DataError, InputError
+from truegraph.extras import import_extra
+from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.partitioned.block_point import block_weights
+from truegraph.learning.partitioned.blocks import joined_blocks, load_block, positions_of
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.partitioned.searching import Layout
+from truegraph.learning.search.order import restored
+from truegraph.learning.search.two_levels import CellSizes
+from truegraph.runtime.memory import physical_memory
+
+_GRAPH = "graph.json"
+_CERTIFICATE = "_certificate.json"  # readers of Parquet folders pass over such names
+_LOADED_ENTRY = 40.0  # bytes of a candidate entry of a loaded graph
+
+
+@dataclass(frozen=True)
+class Partition:
+    """Some nodes of a graph with all their edges.
+
+    Attributes
+    ----------
+    nodes : ndarray of int64, shape (n,)
+        Their numbers: rows of the input; of users and items, items follow the users.
+    adjacency : csr_array of shape (n, n_nodes)
+        Weights of their edges to all nodes.
+    """
+
+    nodes: NDArray[np.int64]
+    adjacency: csr_array
+
+    def edges(self) -> Any:
+        """Return a DataFrame with source < target and weight: edges of which it has the source."""
+        import pandas as pd
+
+        entries = self.adjacency.tocoo()
+        source, target = self.nodes[entries.row], entries.col.astype(np.int64)
+        kept = source < target
+        return pd.DataFrame(
+            {"source": source[kept], "target": target[kept], "weight": entries.data[kept]}
+        )
+
+
+class PartitionedGraph:
+    """A learned graph in a storage folder, of which one partition at a time is in memory.
+
+    Iterating over it gives its partitions.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        Over all partitions.
+    storage : Path
+    """
+
+    def __init__(self, storage: Path, *, is_temporary: bool = False) -> None:
+        folder = Folder(storage)
+        if not folder.has(_GRAPH):
+            raise InputError(
+                f"{storage}: no finished graph. Learn it with the same storage, which continues."
+            )
+        document = read_json(storage / _GRAPH)
+        sizes = CellSizes(**document["plan"].pop("sizes"))
+        counts = tuple(document["plan"].pop("counts"))
+        plan = {**document["plan"], "folder": str(storage), "counts": counts, "sizes": sizes}
+        self._plan = Plan(**plan)
+        self._k = int(document["k"])
+        self._multipliers = document["multipliers"]
+        self.certificate = _certificate(document["certificate"])
+        self.storage = storage
+        self._layout = Layout.load(folder)
+        self._edges = int(document["edges"])
+        if is_temporary:
+            weakref.finalize(self, shutil.rmtree, storage, True)
+
+    @classmethod
+    def open(cls, storage: str | Path) -> PartitionedGraph:
+        """Open the graph of a finished run by its storage folder."""
+        return cls(Path(storage))
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return self._plan.n_nodes
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return self._edges
+
+    @property
+    def n_partitions(self) -> int:
+        """Number of partitions."""
+        return len(self._layout)
+
+    @property
+    def n_users(self) -> int | None:
+        """For a graph between users and items: nodes 0 .. n_users - 1 are the users."""
+        return self._plan.n_users
+
+    def __len__(self) -> int:
+        return self.n_partitions
+
+    def __iter__(self) -> Iterator[Partition]:
+        return (self.partition(number) for number in range(self.n_partitions))
+
+    def __repr__(self) -> str:
+        c = self.certificate
+        return (
+            f"PartitionedGraph(nodes={self.n_nodes}, edges={self.n_edges}, "
+            f"partitions={self.n_partitions}, degree={c.degree:.4g}, "
+            f"relative_gap={c.relative_gap:.1e}, converged={c.converged})"
+        )
+
+    def partition(self, number: int) -> Partition:
+        """Return one partition."""
+        if not 0 <= number < self.n_partitions:
+            raise InputError(f"partition {number} does not exist; there are {self.n_partitions}.")
+        candidates, columns = self._candidates(number)
+        weights = self.certificate.scale * self._weights(number, candidates)
+        kept = weights > 0.0
+        indptr = np.concatenate([[0], np.cumsum(kept)])[candidates.indptr]
+        own = int(self._layout.starts[number])
+        nodes = self._ids(np.arange(own, own + candidates.shape[0]))
+        adjacency = csr_array(
+            (weights[kept], self._ids_of(columns[kept]), indptr),
+            shape=(candidates.shape[0], self.n_nodes),
+        )
+        adjacency.sort_indices()
+        return Partition(nodes, adjacency)
+
+    def to_dask_dataframe(self) -> Any:
+        """Return a Dask DataFrame of the edges, each once, with one part per partition."""
+        import_extra("dask")
+        frames = import_extra("dask.dataframe")
+        storage = str(self.storage.resolve())
+        return frames.from_map(
+            _edges_of,
+            range(self.n_partitions),
+            storage=storage,
+            meta=_edges_of(0, storage).iloc[:0],
+        )
+
+    def write_parquet(self, path: str | Path) -> None:
+        """Write the edges to a folder of Parquet files, one per partition, with the certificate.
+
+        Columns are source < target (numbers of nodes) and weight; every edge stands once.
+        """
+        folder = Path(path)
+        if folder.is_file():
+            raise InputError(f"{path} is a file; give the name of a folder.")
+        import_extra("pyarrow")
+        from truegraph.data.storage import atomic_write
+
+        for number, partition in enumerate(self):
+            with atomic_write(folder / f"part-{number:05d}.parquet") as temporary:
+                partition.edges().to_parquet(temporary, index=False)
+        write_json(folder / _CERTIFICATE, json.loads(_finite(self.certificate)))
+
+    def load(self) -> LearnedGraph:
+        """Return the whole graph in memory, with its candidate pairs, if it fits."""
+        entries = 2 * self.certificate.candidate_pairs
+        needed = 2.0 * _LOADED_ENTRY * entries
+        memory = physical_memory()
+        if memory is not None and needed > memory:
+            raise DataError(
+                f"the graph needs about {needed / 1e9:.1f} GB in memory, more than the "
+                f"{memory / 1e9:.1f} GB there are; go through its partitions."
+            )
+        candidates = joined_blocks(self._plan, self._k)
+        weights = np.empty(candidates.nnz)
+        lam = np.asarray(self._stored_multipliers())
+        rows = (candidates.indptr, candidates.indices, candidates.data)
+        block_weights(*rows, self.certificate.theta, lam, weights)
+        adjacency = csr_array(
+            (self.certificate.scale * weights, candidates.indices.copy(), candidates.indptr.copy()),
+            shape=candidates.shape,
+        )
+        adjacency.eliminate_zeros()
+        leading = lam[:, 0].copy()
+        graph = LearnedGraph(adjacency, self.certificate, leading, candidates, None)
+        graph = restored(graph, self._ids(np.arange(self.n_nodes)))
+        return replace(graph, n_users=self.n_users)
+
+    def _candidates(self, number: int) -> tuple[csr_array, NDArray[np.int64]]:
+        """Return a partition's candidates, and their columns as positions."""
+        candidates, halo = load_block(self._plan, number, self._k)
+        return candidates, positions_of(candidates, halo, int(self._layout.starts[number]))
+
+    def _stored_multipliers(self) -> NDArray[np.float64]:
+        return Folder(self.storage).mapped(self._multipliers)
+
+    def _weights(self, number: int, candidates: csr_array) -> NDArray[np.float64]:
+        start, stop = self._layout.starts[number : number + 2]
+        halo = Folder(self.storage).below(f"blocks-{self._k}").read(f"{number}-halo")
+        stored = self._stored_multipliers()
+        lam = np.concatenate([stored[start:stop], stored[halo]])
+        out = np.empty(candidates.nnz)
+        rows = (candidates.indptr, candidates.indices, candidates.data)
+        block_weights(*rows, self.certificate.theta, lam, out)
+        return out
+
+    def _ids(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the nodes at ascending positions."""
+        found = self._layout.rows(Folder(self.storage), "ids", positions)
+        side = self._layout.sides[self._layout.partition_of(positions)]
+        return np.asarray(found, dtype=np.int64) + np.where(side == 1, self._plan.counts[0], 0)
+
+    def _ids_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of the nodes at any positions."""
+        distinct, places = np.unique(positions, return_inverse=True)
+        return self._ids(distinct)[places]
+
+
+def _edges_of(number: int, storage: str) -> Any:
+    return PartitionedGraph.open(storage).partition(number).edges()
+
+
+def _certificate(document: dict[str, Any]) -> Certificate:
+    """Return the certificate of a document in which null stands for infinity."""
+    infinite = ("relative_gap", "primal")
+    lifted = {key: np.inf for key in infinite if document[key] is None}
+    return Certificate(**{**document, **lifted})
+
+
+def _finite(certificate: Certificate) -> str:
+    """Return the certificate as JSON, infinity as null."""
+    document = certificate.as_dict()
+    for name, value in document.items():
+        if isinstance(value, float) and not np.isfinite(value):
+            document[name] = None
+    return json.dumps(document)
+
+
+def write_graph(plan: Plan, k: int, multipliers: str, certificate: Certificate, edges: int) -> None:
+    """Store what makes a finished run a graph."""
+    described = {
+        "counts": list(plan.counts),
+        "columns": plan.columns,
+        "is_single": plan.is_single,
+        "metric": plan.metric,
+        "k": plan.k,
+        "seed": plan.seed,
+        "sizes": {"large": plan.sizes.large, "small": plan.sizes.small},
+        "partition_points": plan.partition_points,
+    }
+    document = {
+        "plan": described,
+        "k": k,
+        "multipliers": multipliers,
+        "edges": edges,
+        "certificate": json.loads(_finite(certificate)),
+    }
+    write_json(Path(plan.folder) / _GRAPH, document)

@@ -1,0 +1,380 @@
+"""Learning one graph in partitions: the stages, from the points to the certificate."""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.data.storage import read_json, write_json
+from truegraph.errors import ConvergenceWarning, WriteError, warn
+from truegraph.learning.inputs import Settings, check_degree
+from truegraph.learning.learned import Certificate
+from truegraph.learning.partitioned import searching, spreading
+from truegraph.learning.partitioned.blocks import build_block
+from truegraph.learning.partitioned.executors import InProcess
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.graph import PartitionedGraph, write_graph
+from truegraph.learning.partitioned.plan import (
+    bytes_per_node,
+    check_disk,
+    make_plan,
+    one_process_bytes,
+)
+from truegraph.learning.partitioned.sources import Source
+from truegraph.learning.partitioned.stiff import solve_in_one
+from truegraph.learning.partitioned.sweeps import State, Sweeps, Total
+from truegraph.learning.search.approximate import FIRST_WIDTH, recalls
+from truegraph.learning.search.cells import padded
+from truegraph.learning.search.neighbours import RECALL_SAMPLE
+from truegraph.learning.search.points import check_range
+from truegraph.learning.search.two_levels import (
+    CellSizes,
+    LargeCells,
+    Rounding,
+    sampled_rows,
+)
+from truegraph.progress import Progress
+
+_MAX_SWEEPS = 60
+
+
+class PartitionedRun:
+    """One run of the learner in partitions.
+
+    Parameters
+    ----------
+    sources : list of Source
+        Points; or users and items.
+    settings : Settings
+        Checked options, of which degree or theta, candidate_ratio and tol are used.
+    memory : float
+        Bytes that a process may hold.
+    storage : Path or None
+        Where everything is kept; None: a temporary folder that goes with the graph.
+    """
+
+    def __init__(
+        self,
+        sources: list[Source],
+        settings: Settings,
+        *,
+        metric: str,
+        seed: int,
+        memory: float,
+        storage: Path | None,
+        executor: InProcess,
+        progress: Progress,
+        sizes: CellSizes | None = None,
+        points_per_partition: int | None = None,
+    ) -> None:
+        self.settings, self._memory = settings, memory
+        self._sources, self._executor, self._progress = sources, executor, progress
+        self._is_temporary = storage is None
+        folder = Path(tempfile.mkdtemp(prefix="truegraph-")) if storage is None else storage
+        self._plan = make_plan(
+            sources,
+            settings,
+            metric,
+            seed,
+            memory,
+            folder.absolute(),
+            CellSizes() if sizes is None else sizes,
+            points_per_partition,
+        )
+        self._folder = Folder(folder.absolute())
+        self._seconds: dict[str, float] = {}
+        self._widths = [FIRST_WIDTH] * len(sources)
+        self._began = time.perf_counter()
+        self._folder.claim(self._description())
+        self.disk_note = check_disk(self._plan)
+
+    def _description(self) -> dict[str, Any]:
+        plan, settings = self._plan, self.settings
+        return {
+            "data": [source.fingerprint() for source in self._sources],
+            "metric": plan.metric,
+            "degree": settings.degree,
+            "theta": settings.theta,
+            "tol": settings.tol,
+            "candidate_ratio": settings.candidate_ratio,
+            "random_state": plan.seed,
+            "partition size (memory)": plan.partition_points,
+        }
+
+    def run(self) -> PartitionedGraph:
+        """Learn the graph, or go on where a run with this storage stopped."""
+        try:
+            if not self._folder.has("graph.json"):
+                self._learn()
+        except WriteError as error:
+            raise WriteError(
+                f"{error} What is in {self._folder.path} is kept: run the same again to continue."
+            ) from error
+        graph = PartitionedGraph(self._folder.path, is_temporary=self._is_temporary)
+        if not graph.certificate.converged:
+            warn(graph.certificate.shortfall(), ConvergenceWarning)
+        return graph
+
+    def _learn(self) -> None:
+        # The same random numbers in the same order as in one process, for the same candidates.
+        rng = np.random.default_rng(self._plan.seed)
+        seeds, samples = self._drawn(rng)
+        with self._stage("cells"):
+            self._make_cells(seeds)
+        with self._stage("points"):
+            layout = self._spread()
+        k = self._plan.k
+        while True:
+            with self._stage("search"):
+                recall = self._search(layout, k, samples)
+            with self._stage("candidates"):
+                entries = self._build(layout, k)
+            with self._stage("solve"):
+                state, total = self._solve(k)
+            longer = self._too_few(total, k)
+            if longer is None:
+                break
+            k, samples = longer, [_sample(rng, count) for count in self._plan.counts]
+        self._finish(k, state, total, recall, entries, len(layout))
+
+    @contextmanager
+    def _stage(self, name: str) -> Iterator[None]:
+        self._progress.stage(name)
+        began = time.perf_counter()
+        yield
+        spent = time.perf_counter() - began
+        self._seconds[name] = self._seconds.get(name, 0.0) + spent
+
+    def _drawn(self, rng: np.random.Generator) -> tuple[list[int], list[NDArray[np.int64]]]:
+        """Return the seed of each side's cells, and whose lists are compared with the truth.
+
+        The sample is of positions in one set of points, of row numbers between users and items.
+        """
+        counts = self._plan.counts
+        if len(counts) == 1:
+            seed = int(rng.integers(2**31))
+            return [seed], [_sample(rng, counts[0])]
+        users = _sample(rng, counts[0])
+        item_seed = int(rng.integers(2**31))
+        items = _sample(rng, counts[1])
+        return [int(rng.integers(2**31)), item_seed], [users, items]
+
+    def _chunks(self, side: int) -> list[tuple[int, int]]:
+        count, step = self._plan.counts[side], self._plan.chunk_rows
+        return [(first, min(count, first + step)) for first in range(0, count, step)]
+
+    def _make_cells(self, seeds: list[int]) -> None:
+        """Check all points and find the centres of the large cells of each side."""
+        sides = range(len(self._sources))
+        if all(self._folder.has(f"cells-{side}.npz") for side in sides):
+            return
+        scans = [self._scan(side, seeds[side]) for side in sides]
+        plan = self._plan
+        is_cosine = plan.metric == "cosine"
+        has_zero_rows = is_cosine and any(scan.largest[-1] > 0.0 for scan in scans)
+        for side, scan in enumerate(scans):
+            if not is_cosine:
+                check_range(_largest(scan), plan.columns)
+            kept = slice(None) if has_zero_rows or not is_cosine else slice(0, -1)
+            sample = scan.sample[:, kept]
+            rounding = Rounding.of(sample, scan.smallest[kept], scan.largest[kept])
+            rounded = padded(rounding(sample))
+            large = LargeCells.of(rounded, plan.counts[side], plan.sizes, seeds[side])
+            cells = spreading.SideCells(large.centres, rounding, seeds[side], has_zero_rows)
+            cells.save(self._folder, side)
+
+    def _scan(self, side: int, seed: int) -> spreading.Scan:
+        """Return the bounds of a side's points, and the sample that its cells are made of."""
+        plan, source = self._plan, self._sources[side]
+        wanted = sampled_rows(plan.counts[side], plan.sizes, seed)
+        arguments = []
+        for first, last in self._chunks(side):
+            inside = wanted[(wanted >= first) & (wanted < last)] - first
+            arguments.append((plan, self._executor.rows(source, first, last), inside))
+        parts = self._executor.run(spreading.scan, arguments, self._progress, "checking")
+        return spreading.Scan(
+            np.min([part.smallest for part in parts], axis=0),
+            np.max([part.largest for part in parts], axis=0),
+            np.concatenate([part.sample for part in parts]),
+        )
+
+    def _spread(self) -> searching.Layout:
+        """Put the points into the order of the cells, by partition."""
+        if not self._folder.has("layout.npz"):
+            starts: list[int] = [0]
+            sides: list[int] = []
+            for side in range(len(self._sources)):
+                for size in self._gathered(side, first=len(sides)):
+                    starts.append(starts[-1] + size)
+                    sides.append(side)
+            self._folder.write_table("layout", starts=starts, sides=sides)
+            layout = searching.Layout.load(self._folder)
+            for side in range(len(self._sources)):
+                small = searching.joined_cells(self._folder, layout, side)
+                self._folder.write_table(
+                    f"small-side-{side}",
+                    centres=small.centres,
+                    starts=small.starts,
+                    of_large=small.of_large,
+                )
+        self._folder.below("spread").remove("*.npy")
+        return searching.Layout.load(self._folder)
+
+    def _gathered(self, side: int, first: int) -> list[int]:
+        """Return the sizes of the partitions of a side, numbered from `first` on."""
+        plan, source = self._plan, self._sources[side]
+        chunks = self._chunks(side)
+        arguments = [
+            (plan, side, number, self._executor.rows(source, *rows))
+            for number, rows in enumerate(chunks)
+        ]
+        run = self._executor.run
+        counts = np.sum(run(spreading.spread, arguments, self._progress, "reading"), axis=0)
+        cuts = spreading.cut_into_partitions(counts, plan.partition_points)
+        parts = [
+            (plan, first + number, side, int(cuts[number]), int(cuts[number + 1]), len(chunks))
+            for number in range(len(cuts) - 1)
+        ]
+        return [int(size) for size in run(spreading.gather, parts, self._progress, "sorting")]
+
+    def _search(self, layout: searching.Layout, k: int, samples: list[NDArray[np.int64]]) -> float:
+        """List all points' neighbours; return the recall on the sample, the worse of two sides."""
+        record = self._folder.path / f"search-{k}.json"
+        if not record.exists():
+            found = [
+                self._search_side(layout, side, k, sample) for side, sample in enumerate(samples)
+            ]
+            widths, shares = zip(*found, strict=True)
+            write_json(record, {"widths": widths, "recall": min(shares)})
+        document = read_json(record)
+        self._widths = document["widths"]
+        return float(document["recall"])
+
+    def _search_side(
+        self, layout: searching.Layout, side: int, k: int, sample: NDArray[np.int64]
+    ) -> tuple[int, float]:
+        """List the neighbours of one side's points; return width and recall of the search."""
+        plan, run = self._plan, self._executor.run
+        positions, points = self._sampled(layout, side, sample)
+        answering = side if len(plan.counts) == 1 else 1 - side
+        length = min(k, plan.counts[answering] - (len(plan.counts) == 1))
+        truth = self._truth(layout, answering, points, positions, length)
+        width = searching.tuned_width(plan, answering, points, truth, self._widths[side])
+        given = [(plan, int(p), k, width, np.sort(positions)) for p in layout.of_side(side)]
+        parts = run(searching.search_partition, given, self._progress, "lists")
+        lists = np.concatenate([part[1] for part in parts])
+        order = np.argsort(positions, kind="stable")
+        return width, float(np.mean(recalls(lists, truth[order])))
+
+    def _sampled(
+        self, layout: searching.Layout, side: int, sample: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return positions and points of the sampled nodes of a side."""
+        if len(self._plan.counts) == 1:
+            points = layout.rows(self._folder, "points", sample)
+            return sample, points.astype(np.float64)
+        arguments = [(self._plan, int(p), sample) for p in layout.of_side(side)]
+        parts = self._executor.run(searching.find_ids, arguments, self._progress, "sample")
+        order = np.argsort(np.concatenate([part[0] for part in parts]))
+        return (
+            np.concatenate([part[1] for part in parts])[order],
+            np.concatenate([part[2] for part in parts])[order],
+        )
+
+    def _truth(
+        self,
+        layout: searching.Layout,
+        side: int,
+        points: NDArray[np.float64],
+        positions: NDArray[np.int64],
+        k: int,
+    ) -> NDArray[np.int32]:
+        """Return the true neighbours (sample, k) among the points of a side."""
+        arguments = [(self._plan, int(p), points, positions, k) for p in layout.of_side(side)]
+        parts = self._executor.run(searching.nearest_in, arguments, self._progress, "sample")
+        return searching.merged_truth(parts, k)
+
+    def _build(self, layout: searching.Layout, k: int) -> int:
+        """Make the blocks of candidate pairs; return how many entries they hold."""
+        arguments = [(self._plan, p, k) for p in range(len(layout))]
+        entries = sum(self._executor.run(build_block, arguments, self._progress, "pairs"))
+        self._folder.below(f"lists-{k}").remove("*.npy")
+        check_degree(self.settings, entries / self._plan.n_nodes, "the candidate pairs")
+        return int(entries)
+
+    def _solve(self, k: int) -> tuple[State, Total]:
+        """Solve by sweeps, or in one process what is stiff and fits."""
+        settings = self.settings
+        sweeps = Sweeps(
+            self._plan,
+            k,
+            self._executor,
+            self._progress,
+            degree=settings.degree,
+            theta=settings.theta,
+            tol=settings.tol,
+            max_sweeps=_MAX_SWEEPS,
+        )
+        state, total = sweeps.run()
+        missed = total.relative_gap > settings.tol
+        if not (missed or state.is_stiff):
+            return state, total
+        needed = one_process_bytes(self._plan.n_nodes, self._plan.columns, k)
+        if needed > max(self._memory, bytes_per_node(k, self._plan.columns)):
+            return state, total
+        solution = solve_in_one(self._plan, k, settings, state, self._progress)
+        return sweeps.certified(replace(state, is_stiff=True), *solution)
+
+    def _too_few(self, total: Total, k: int) -> int | None:
+        """Return the list length that a given theta asks for, if it is more than there is."""
+        if self.settings.theta is None:
+            return None
+        degree = total.edges / self._plan.n_nodes
+        wanted = math.ceil(self.settings.candidate_ratio * degree)
+        most = max(self._plan.counts) - (len(self._plan.counts) == 1)
+        return min(wanted, most) if min(wanted, most) > k else None
+
+    def _finish(
+        self, k: int, state: State, total: Total, recall: float, entries: int, partitions: int
+    ) -> None:
+        """Store the certificate: with it, the run is a graph."""
+        plan, settings = self._plan, self.settings
+        certificate = Certificate(
+            relative_gap=total.relative_gap,
+            scope="candidates",
+            converged=total.relative_gap <= settings.tol,
+            tolerance=settings.tol,
+            primal=total.primal,
+            dual=total.dual,
+            theta=state.theta,
+            scale=1.0,
+            degree=total.edges / plan.n_nodes,
+            wanted_degree=settings.degree,
+            candidate_pairs=entries // 2,
+            search="ivf",
+            recall=recall,
+            solver="newton",
+            iterations=state.sweep,
+            inner_iterations=state.steps,
+            stalled=state.is_stiff,
+            seconds={**self._seconds, "total": time.perf_counter() - self._began},
+        )
+        name = f"solve-{k}/multipliers-{state.sweep}"
+        write_graph(plan, k, name, certificate, total.edges // 2)
+
+
+def _sample(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
+    return np.sort(rng.choice(count, size=min(count, RECALL_SAMPLE), replace=False))
+
+
+def _largest(scan: spreading.Scan) -> float:
+    return max(float(scan.largest.max()), -float(scan.smallest.min()))

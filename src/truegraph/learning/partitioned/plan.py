@@ -1,0 +1,180 @@
+"""What a run in partitions is asked for, and how much memory and disk it takes."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from truegraph.errors import InputError
+from truegraph.learning.inputs import Settings
+from truegraph.learning.partitioned.sources import Source
+from truegraph.learning.search.two_levels import CellSizes
+
+_UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
+_UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+_FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
+_OWN_MEMORY = 0.25e9  # bytes of a process that holds nothing yet
+_LEAST_MEMORY = 0.4e9
+_CHUNK_BYTES = 64e6  # of input read at a time
+_MOST_NODES = 2**31 - 2  # numbers of nodes are int32 in the lists
+_LISTED_TWICE = 1.6  # candidate entries of a node per entry of its own list, both directions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run in partitions: the data, the options that decide the result, and its sizes.
+
+    Attributes
+    ----------
+    counts : tuple of int
+        Points of each side: one side, or users and items.
+    columns : int
+        Of the input; rows of zeros of the cosine distance get one more.
+    is_single : bool
+        Whether points are stored as float32, as they came.
+    k : int
+        Length of a list of neighbours.
+    partition_points : int
+        Points of a partition, about.
+    """
+
+    folder: str
+    counts: tuple[int, ...]
+    columns: int
+    is_single: bool
+    metric: str
+    k: int
+    seed: int
+    sizes: CellSizes
+    partition_points: int
+
+    @property
+    def n_nodes(self) -> int:
+        """Nodes of the graph."""
+        return sum(self.counts)
+
+    @property
+    def n_users(self) -> int | None:
+        """Users of a graph between users and items."""
+        return self.counts[0] if len(self.counts) == 2 else None
+
+    @property
+    def chunk_rows(self) -> int:
+        """Rows of input read at a time; the same for every number of workers."""
+        return int(max(1024, _CHUNK_BYTES // (8 * self.columns)))
+
+    @property
+    def disk_bytes(self) -> float:
+        """What the storage holds at most."""
+        item = 4 if self.is_single else 8
+        points = 2 * item * self.columns + 24  # spread and gathered, with their numbers
+        lists = 4 * self.k + 8 * self.k  # own, and what others must know
+        blocks = 12 * _LISTED_TWICE * self.k
+        return float(self.n_nodes) * (points + lists + blocks + 64)
+
+    def side_of(self, partition_sides: list[int], partition: int) -> int:
+        """Return the side that answers a partition: the other one of users and items."""
+        own = partition_sides[partition]
+        return own if len(self.counts) == 1 else 1 - own
+
+
+def bytes_per_node(k: int, columns: int) -> float:
+    """Return the memory that a node takes while its partition is searched and solved."""
+    return 100.0 * k + 32.0 * columns + 200.0
+
+
+def one_process_bytes(n_nodes: int, columns: int, k: int) -> float:
+    """Return the memory that the learner in one process takes for so many nodes."""
+    return _OWN_MEMORY + n_nodes * (70.0 * k + 40.0 * columns + 100.0)
+
+
+def partition_points(memory: float, k: int, columns: int, sizes: CellSizes) -> int:
+    """Return how many points a partition may have for a memory in bytes."""
+    if memory < _LEAST_MEMORY:
+        raise InputError(
+            f"memory={memory / 1e9:g} GB is too little for a process; give at least "
+            f"{_LEAST_MEMORY / 1e9:g} GB."
+        )
+    return max(sizes.large, int((memory - _OWN_MEMORY) / bytes_per_node(k, columns)))
+
+
+def memory_bytes(memory: Any) -> float:
+    """Return the number of bytes that "8GB", "500 MB" or a number stands for."""
+    if isinstance(memory, int | float) and not isinstance(memory, bool):
+        found, unit = float(memory), ""
+    else:
+        match = re.fullmatch(r"\s*([0-9.]+)\s*([A-Za-z]*)\s*", str(memory))
+        try:
+            found = float(match.group(1)) if match else np.nan
+        except ValueError:
+            found = np.nan
+        unit = match.group(2).upper() if match else "?"
+    if unit not in _UNITS or not 0.0 < found < np.inf:
+        raise InputError(f"memory={memory!r} is no size; give for example '8GB' or '500MB'.")
+    return found * _UNITS[unit]
+
+
+def check_nodes(count: int) -> None:
+    """Raise for more nodes than the lists can number."""
+    if count > _MOST_NODES:
+        raise InputError(f"{count} points are too many; at most {_MOST_NODES} can be numbered.")
+
+
+def check_disk(plan: Plan) -> str:
+    """Return a line about the disk space that is needed; raise where there is too little."""
+    needed, folder = plan.disk_bytes, Path(plan.folder)
+    held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    free = shutil.disk_usage(folder).free + held
+    said = f"about {_size(needed)} of disk space in {folder} ({_size(free)} free)"
+    if needed > free:
+        raise InputError(
+            f"storage={str(folder)!r} is too small: the run needs {said}. Free some space, or give "
+            "a storage on a larger disk."
+        )
+    return f"The run needs {said}."
+
+
+def _size(count: float) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.0f} MB"
+
+
+def make_plan(
+    sources: list[Source],
+    settings: Settings,
+    metric: str,
+    seed: int,
+    memory: float,
+    folder: Path,
+    sizes: CellSizes,
+    points: int | None,
+) -> Plan:
+    """Return the plan of a run, after checking that the sources go together."""
+    columns = {source.shape[1] for source in sources}
+    if len(columns) > 1:
+        raise InputError(
+            f"users has {sources[0].shape[1]} features and items has {sources[1].shape[1]}; "
+            "both must have the same"
+        )
+    counts = tuple(source.shape[0] for source in sources)
+    check_nodes(sum(counts))
+    width = columns.pop()
+    k = math.ceil(settings.candidate_ratio * (settings.degree or _FIRST_DEGREE))
+    k = min(k, max(counts) - (len(counts) == 1))
+    is_single = metric != "cosine" and all(source.dtype == np.float32 for source in sources)
+    return Plan(
+        folder=str(folder),
+        counts=counts,
+        columns=width,
+        is_single=is_single,
+        metric=metric,
+        k=k,
+        seed=seed,
+        sizes=sizes,
+        partition_points=points or partition_points(memory, k, width, sizes),
+    )

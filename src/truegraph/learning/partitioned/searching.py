@@ -1,0 +1,226 @@
+"""Lists of neighbours of a partition's points, found in the cells of all partitions.
+
+The cells, their ranking and the lists are those of the search in one process
+(`truegraph.learning.search.approximate.CellSearch`), and so is its width: it grows until the cells
+that would be searched hold 98 % of the true neighbours of a sample.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.partitioned.spreading import SideCells
+from truegraph.learning.search.approximate import WANTED_RECALL, recall_of, wider
+from truegraph.learning.search.cells import cell_tiles, padded
+from truegraph.learning.search.neighbours import ExactSearch
+from truegraph.learning.search.two_levels import (
+    SmallCells,
+    Tiles,
+    large_for,
+    rank_cells,
+    search_lists,
+)
+
+_BLOCK = 65536  # queries ranked at a time
+_ABSENT = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where points are: positions starts[p] to starts[p + 1] are in partition p, of sides[p]."""
+
+    starts: NDArray[np.int64]
+    sides: NDArray[np.int64]
+
+    @classmethod
+    def load(cls, folder: Folder) -> Layout:
+        """Read the layout of a run."""
+        table = folder.read_table("layout")
+        return cls(table["starts"], table["sides"])
+
+    def __len__(self) -> int:
+        return len(self.sides)
+
+    def of_side(self, side: int) -> NDArray[np.int64]:
+        """Return the partitions of a side."""
+        return np.flatnonzero(self.sides == side)
+
+    def first_of_side(self, side: int) -> int:
+        """Return the first position of a side."""
+        return int(self.starts[self.of_side(side)[0]])
+
+    def partition_of(self, positions: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the partitions of positions."""
+        found: NDArray[np.int64] = np.searchsorted(self.starts, positions, side="right") - 1
+        return found
+
+    def rows(self, folder: Folder, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
+        """Return entries of arrays stored by partition, for ascending positions."""
+        bounds = np.searchsorted(positions, self.starts)
+        parts = [
+            folder.mapped(f"{name}-{p}")[positions[bounds[p] : bounds[p + 1]] - self.starts[p]]
+            for p in range(len(self))
+            if bounds[p] < bounds[p + 1]
+        ]
+        return np.concatenate(parts)
+
+
+def joined_cells(folder: Folder, layout: Layout, side: int) -> SmallCells:
+    """Return the small cells of a side; their starts count from its first position."""
+    parts = [folder.read_table(f"small-{p}") for p in layout.of_side(side)]
+    return SmallCells.joined(
+        [SmallCells(part["centres"], part["starts"], part["of_large"]) for part in parts]
+    )
+
+
+def saved_cells(folder: Folder, side: int) -> SmallCells:
+    """Read the small cells of a side as the driver has stored them."""
+    table = folder.read_table(f"small-side-{side}")
+    return SmallCells(table["centres"], table["starts"], table["of_large"])
+
+
+def find_ids(plan: Plan, partition: int, ids: NDArray[np.int64]) -> tuple[Any, Any, Any]:
+    """Return those of some ids that a partition has: ids, positions and points."""
+    folder = Folder(plan.folder)
+    layout = Layout.load(folder)
+    own = folder.mapped(f"ids-{partition}")
+    places = np.flatnonzero(np.isin(own, ids))
+    points = np.asarray(folder.mapped(f"points-{partition}")[places], dtype=np.float64)
+    return np.asarray(own[places]), layout.starts[partition] + places, points
+
+
+def nearest_in(
+    plan: Plan, partition: int, queries: NDArray[np.float64], own: NDArray[np.int64], k: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return distances and positions (n, k) of the true neighbours within a partition."""
+    folder = Folder(plan.folder)
+    start = int(Layout.load(folder).starts[partition])
+    points = np.asarray(folder.mapped(f"points-{partition}"), dtype=np.float64)
+    inside = (own >= start) & (own < start + len(points))
+    distances, ids = ExactSearch(points).nearest(queries, np.where(inside, own - start, -1), k)
+    return distances, np.where(ids < len(points), ids.astype(np.int64) + start, _ABSENT)
+
+
+def merged_truth(parts: list[tuple[Any, Any]], k: int) -> NDArray[np.int32]:
+    """Return the k nearest (n, k) of what all partitions found, ties by position."""
+    distances = np.concatenate([part[0] for part in parts], axis=1)
+    positions = np.concatenate([part[1] for part in parts], axis=1)
+    order = np.lexsort((positions, distances), axis=1)[:, :k]
+    return np.take_along_axis(positions, order, axis=1).astype(np.int32)
+
+
+def tuned_width(
+    plan: Plan, side: int, queries: NDArray[np.float64], truth: NDArray[np.int32], first: int
+) -> int:
+    """Return how many small cells of a side, at least `first`, give the wanted recall."""
+    folder = Folder(plan.folder)
+    cells, small = SideCells.load(folder, side), saved_cells(folder, side)
+    rounded = padded(cells.rounding(queries))
+    inside = small.of_points(truth - Layout.load(folder).first_of_side(side))
+    centre_tiles, width = small.tiles(), min(first, len(small))
+    while width < len(small):
+        wanted = _wanted(rounded, plan, cells, centre_tiles, width)
+        if recall_of(wanted.astype(np.int32), inside.astype(np.int32)) >= WANTED_RECALL:
+            break
+        width = wider(width, len(small))
+    return width
+
+
+def _wanted(
+    rounded: NDArray[np.float32], plan: Plan, cells: SideCells, centre_tiles: Tiles, width: int
+) -> NDArray[np.int64]:
+    large = cells.large(plan)
+    near = large.nearest(rounded, large_for(width, len(large)))
+    return rank_cells(rounded, near, centre_tiles, width)
+
+
+def search_partition(
+    plan: Plan, partition: int, k: int, width: int, sample: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Store the lists of a partition's points, and what other partitions must know of them.
+
+    Returns
+    -------
+    positions : ndarray of int64, shape (n,)
+        Those of the sample that are in this partition.
+    found : ndarray of int32, shape (n, k)
+        Their lists.
+    """
+    folder = Folder(plan.folder)
+    target = folder.below(f"lists-{k}")
+    layout = Layout.load(folder)
+    start, stop = layout.starts[partition], layout.starts[partition + 1]
+    if not target.has(f"{partition}-starts.npy"):
+        side = plan.side_of(layout.sides.tolist(), partition)
+        length = min(k, plan.counts[side] - (len(plan.counts) == 1))
+        found = _lists(plan, folder, layout, partition, side, length, width)
+        target.write(f"{partition}-lists", found)
+        _write_outgoing(target, layout, partition, found)
+    inside = sample[(sample >= start) & (sample < stop)]
+    return inside, np.asarray(target.mapped(f"{partition}-lists")[inside - start])
+
+
+def _lists(
+    plan: Plan, folder: Folder, layout: Layout, partition: int, side: int, k: int, width: int
+) -> NDArray[np.int32]:
+    """Return the lists (points, k) of positions, -1 where there are too few."""
+    cells, small = SideCells.load(folder, side), saved_cells(folder, side)
+    points = folder.mapped(f"points-{partition}")
+    wanted = np.empty((len(points), width), dtype=np.int32)
+    centre_tiles = small.tiles()
+    for first in range(0, len(points), _BLOCK):
+        rows = slice(first, first + _BLOCK)
+        wanted[rows] = _wanted(
+            padded(cells.rounding(points[rows])), plan, cells, centre_tiles, width
+        )
+    needed = np.unique(wanted)
+    needed = needed[needed < len(small)]
+    tiles = _tiles(folder, layout, side, cells, small, needed)
+    own_first = int(layout.starts[partition])
+    found = np.empty((len(points), k), dtype=np.int32)
+    for first in range(0, len(points), _BLOCK):
+        rows = slice(first, min(len(points), first + _BLOCK))
+        local = np.searchsorted(needed, wanted[rows]).astype(np.int64)
+        own = np.arange(own_first + rows.start, own_first + rows.stop)
+        rounded = padded(cells.rounding(points[rows]))
+        found[rows] = search_lists(rounded, own, local, tiles, k, _ABSENT)
+    found[found == _ABSENT] = -1
+    return found
+
+
+def _tiles(
+    folder: Folder,
+    layout: Layout,
+    side: int,
+    cells: SideCells,
+    small: SmallCells,
+    needed: NDArray[np.int32],
+) -> Tiles:
+    """Lay out the points of the needed small cells, with their positions as ids."""
+    offset = layout.first_of_side(side)
+    begins, lengths = small.starts[needed], np.diff(small.starts)[needed]
+    within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positions = offset + np.repeat(begins, lengths) + within
+    rounded = padded(cells.rounding(layout.rows(folder, "points", positions)))
+    owner = np.repeat(np.arange(len(needed)), lengths)
+    tiles, ids, first_tiles = cell_tiles(rounded, owner, len(needed))
+    return tiles, np.where(ids >= 0, positions[ids], -1).astype(np.int32), first_tiles
+
+
+def _write_outgoing(
+    target: Folder, layout: Layout, partition: int, found: NDArray[np.int32]
+) -> None:
+    """Store the listed pairs that lead to other partitions, sorted by them."""
+    start, stop = int(layout.starts[partition]), int(layout.starts[partition + 1])
+    leaves = (found >= 0) & ((found < start) | (found >= stop))
+    rows = np.nonzero(leaves)[0].astype(np.int32) + np.int32(start)
+    to = found[leaves]
+    order = np.argsort(to, kind="stable")
+    target.write(f"{partition}-outgoing", np.column_stack([to[order], rows[order]]))
+    target.write(f"{partition}-starts", np.searchsorted(to[order], layout.starts))

@@ -1,0 +1,260 @@
+"""Where points come from that need not fit into memory: read by ranges of rows."""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from truegraph import gate
+from truegraph.errors import InputError
+from truegraph.extras import import_extra
+
+_ENDS = 64  # rows at either end by which data are recognised
+
+
+class Source(ABC):
+    """A table of numbers (rows, columns) that is read in parts, in any process."""
+
+    name: str
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    @abstractmethod
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+
+    @abstractmethod
+    def rows(self, start: int, stop: int) -> Any:
+        """Return some rows, as they are."""
+
+    def read(self, start: int, stop: int) -> NDArray[Any]:
+        """Return checked rows (stop - start, columns): float32 stays, all else is float64."""
+        return checked_rows(self.name, np.asarray(self.rows(start, stop)), start)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return what tells these data from others: their size and a sum over some rows."""
+        count = self.shape[0]
+        ends = [self.read(0, min(_ENDS, count)), self.read(max(0, count - _ENDS), count)]
+        sums = [zlib.crc32(np.ascontiguousarray(rows).tobytes()) for rows in ends]
+        return {"shape": list(self.shape), "dtype": str(self.dtype), "ends": sums}
+
+
+def checked_rows(name: str, rows: NDArray[Any], start: int) -> NDArray[Any]:
+    """Check rows that begin at row `start` of a table: finite numbers of float32 or float64."""
+    where = f"{name} from row {start} on"
+    if rows.dtype != np.float32:
+        rows = gate.as_floats(where, rows)
+    gate.check_finite(where, rows)
+    return np.ascontiguousarray(rows)
+
+
+@dataclass
+class NumpySource(Source):
+    """A .npy file, opened in each process that reads it."""
+
+    path: str
+    name: str
+
+    @cached_property
+    def _array(self) -> NDArray[Any]:
+        try:
+            array: NDArray[Any] = np.load(self.path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise InputError(f"{self.path}: not a .npy file of numbers ({error}).") from error
+        return array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return _two(self.name, self._array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return self._array.dtype
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return some rows."""
+        return self._array[start:stop]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "name": self.name}
+
+
+@dataclass
+class HeldSource(Source):
+    """Anything with a shape, a dtype and slices: an array in memory, zarr or Dask's."""
+
+    array: Any
+    name: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return _two(self.name, self.array.shape)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return np.dtype(self.array.dtype)
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return some rows."""
+        part = self.array[start:stop]
+        return part.compute() if self.is_lazy else part
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether rows must be computed by Dask first."""
+        return hasattr(self.array, "dask")
+
+
+@dataclass
+class ParquetSource(Source):
+    """A folder of Parquet files, in the order of their names, or one such file."""
+
+    path: str
+    name: str
+
+    @cached_property
+    def _files(self) -> list[Any]:
+        from pyarrow import ArrowInvalid
+        from pyarrow.parquet import ParquetFile
+
+        folder = Path(self.path)
+        paths = sorted(folder.glob("*.parquet")) if folder.is_dir() else [folder]
+        if not paths:
+            raise InputError(f"{self.path}: the folder holds no .parquet file.")
+        try:
+            return [ParquetFile(path) for path in paths]
+        except (ArrowInvalid, OSError) as error:
+            raise InputError(f"{self.path}: not Parquet: {error}. Write it again.") from error
+
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        """Return the first row of every row group, and the end."""
+        sizes = [
+            file.metadata.row_group(group).num_rows
+            for file in self._files
+            for group in range(file.num_row_groups)
+        ]
+        return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))])
+
+    @cached_property
+    def _groups(self) -> list[tuple[Any, int]]:
+        return [(file, group) for file in self._files for group in range(file.num_row_groups)]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self._starts[-1]), len(self._files[0].schema_arrow.names)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers: float32 if all columns are."""
+        types = {str(field.type) for file in self._files for field in file.schema_arrow}
+        return np.dtype(np.float32 if types == {"float"} else np.float64)
+
+    def rows(self, start: int, stop: int) -> Any:
+        """Return some rows of the row groups that hold them."""
+        first = int(np.searchsorted(self._starts, start, side="right")) - 1
+        parts = []
+        for group in range(first, len(self._groups)):
+            begin, end = int(self._starts[group]), int(self._starts[group + 1])
+            if begin >= stop:
+                break
+            parts.append(self._table(group)[max(0, start - begin) : min(end, stop) - begin])
+        return np.concatenate(parts)
+
+    def _table(self, group: int) -> NDArray[Any]:
+        file, number = self._groups[group]
+        table = file.read_row_group(number)
+        if table.column_names != self._files[0].schema_arrow.names:
+            raise InputError(f"{self.path}: its files have different columns.")
+        columns = []
+        for column_name, column in zip(table.column_names, table.columns, strict=True):
+            values = column.to_numpy()
+            if values.dtype.kind not in "biuf":
+                raise InputError(
+                    f"{self.path}: column {column_name!r} holds no numbers. Drop it, or turn it "
+                    "into numbers first."
+                )
+            columns.append(values.astype(self.dtype, copy=False))
+        return np.column_stack(columns)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"path": self.path, "name": self.name}
+
+
+def as_source(name: str, X: Any) -> Source:
+    """Return the source that X stands for.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+    X : path-like, ndarray, memory map, Dask array, zarr array or Source
+        A path names a .npy file, a Parquet file or folder, or a zarr array.
+    """
+    if isinstance(X, Source):
+        return X
+    if isinstance(X, str | Path):
+        return _at_path(Path(X))
+    if isinstance(X, np.memmap) and _is_whole_file(X):
+        return NumpySource(str(X.filename), name)
+    if all(hasattr(X, part) for part in ("shape", "dtype", "__getitem__")):
+        source = HeldSource(X, name)
+        _two(name, source.shape)
+        return source
+    raise InputError(
+        f"{name} has type {type(X).__name__}; give the path of a .npy file, of a Parquet folder or "
+        "of a zarr array, a memory map, or a Dask or zarr array."
+    )
+
+
+def _at_path(path: Path) -> Source:
+    name = str(path)
+    if not path.exists():
+        raise InputError(f"{path}: no such file or folder. Check the path.")
+    if path.suffix == ".npy":
+        return NumpySource(str(path.resolve()), name)
+    if path.suffix == ".zarr" or (path / "zarr.json").exists() or (path / ".zarray").exists():
+        return HeldSource(import_extra("zarr").open_array(str(path), mode="r"), name)
+    if path.is_dir() or path.suffix == ".parquet":
+        return ParquetSource(str(path.resolve()), name)
+    raise InputError(
+        f"{path}: only .npy, Parquet and zarr can be read in parts. Convert it, for example with "
+        "numpy.save."
+    )
+
+
+def _is_whole_file(array: np.memmap[Any, Any]) -> bool:
+    """Whether a memory map is all of a .npy file, not a view of a part."""
+    if array.filename is None or not str(array.filename).endswith(".npy"):
+        return False
+    whole = np.load(str(array.filename), mmap_mode="r")
+    return bool(
+        whole.shape == array.shape
+        and whole.dtype == array.dtype
+        and whole.strides == array.strides
+        and whole.offset == array.offset
+    )
+
+
+def _two(name: str, shape: Any) -> tuple[int, int]:
+    if len(shape) != 2 or shape[0] < 2 or shape[1] < 1:
+        raise InputError(
+            f"{name} has shape {tuple(shape)}; give a table of at least two rows and one column."
+        )
+    return int(shape[0]), int(shape[1])

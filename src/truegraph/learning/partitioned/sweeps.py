@@ -1,0 +1,296 @@
+"""Solving a problem in partitions: sweeps of blocks, a second level, and the wanted degree.
+
+A sweep solves every block with its halo fixed, in four batches one after another (partition
+number modulo 4); within a batch blocks see the same multipliers. What remains are nodes at the
+borders, whose |lam d - 1| is large: these are solved together with their neighbours first. The
+certificate is that of the whole problem, summed over the partitions at one set of multipliers.
+
+Exact block solves shrink the error of lam by max_i h_i / (h_i + 2 / lam_i^2) at least, h_i the
+pairs of node i that carry weight across a border. Where that is nearly 1 for many nodes, sweeps
+are of no use: the problem is stiff.
+
+For a wanted degree, theta follows the secant of the degree that the sweeps reach, and lam follows
+theta as it would, were all nodes to move alike.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from truegraph.data.storage import read_json, write_json
+from truegraph.learning.partitioned import block_tasks
+from truegraph.learning.partitioned.block_tasks import MOST_TOGETHER, Evaluation, largest
+from truegraph.learning.partitioned.executors import InProcess
+from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.partitioned.searching import Layout
+from truegraph.learning.solve.density import CLOSE, NodesAlone
+from truegraph.progress import Progress
+
+Floats = NDArray[np.float64]
+
+_BATCHES = 4
+_SAMPLE_ROWS = 200_000  # on which the first theta is found, at most
+_SAMPLE_SHARE = 0.15
+_MOST_THETAS = 15
+_FIRST_SLOPE = 1.2  # of log theta over log degree
+_STIFF_SHARE = 0.1  # of the nodes at borders
+
+
+@dataclass(frozen=True)
+class State:
+    """Where the sweeps are; with the multipliers, all that is needed to go on.
+
+    Attributes
+    ----------
+    thetas : list of (log theta, log of degree over wanted degree)
+        The thetas that were tried.
+    """
+
+    sweep: int
+    theta: float
+    thetas: list[tuple[float, float]] = field(default_factory=list)
+    steps: int = 0
+    is_finished: bool = False
+    is_stiff: bool = False
+
+
+@dataclass(frozen=True)
+class Total:
+    """The certificate of the whole problem at one set of multipliers."""
+
+    primal: float
+    dual: float
+    edges: int
+    steepest: float
+    stiff_share: float
+    stretch: float
+    high: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, parts: list[Evaluation], n_nodes: int) -> Total:
+        """Add up what the partitions told, in their order."""
+        dual = n_nodes - sum(part.value for part in parts)
+        return cls(
+            primal=dual + sum(part.gap for part in parts),
+            dual=dual,
+            edges=sum(part.edges for part in parts),
+            steepest=max(part.steepest for part in parts),
+            stiff_share=sum(part.stiff for part in parts) / max(1, sum(p.cut for p in parts)),
+            stretch=sum(part.stretch for part in parts) / n_nodes,
+            high=_highest(parts),
+        )
+
+    @property
+    def relative_gap(self) -> float:
+        """(primal - dual) / max(1, |primal|)."""
+        if not math.isfinite(self.primal):
+            return math.inf
+        return max(0.0, self.primal - self.dual) / max(1.0, abs(self.primal))
+
+
+class Sweeps:
+    """The solve of one problem in partitions.
+
+    Parameters
+    ----------
+    k : int
+        Length of the lists of which the blocks were made.
+    degree, theta : float or None
+        Wanted degree, or the theta given.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        k: int,
+        executor: InProcess,
+        progress: Progress,
+        *,
+        degree: float | None,
+        theta: float | None,
+        tol: float,
+        max_sweeps: int,
+    ) -> None:
+        self._plan, self._k = plan, k
+        self._executor, self._progress = executor, progress
+        self._degree, self._theta, self._tol = degree, theta, tol
+        self._max_sweeps = max_sweeps
+        self._folder = Folder(plan.folder)
+        self._layout = Layout.load(self._folder)
+
+    def run(self) -> tuple[State, Total]:
+        """Sweep until optimal, stiff or out of sweeps; return where that ended."""
+        state, lam = self._begin()
+        while True:
+            self._snapshot(lam)
+            total = self._evaluated(state)
+            following = self._judged(state, total)
+            if following.is_finished:
+                self._save(following, lam)
+                return following, total
+            if following.theta != state.theta:
+                lam = lam * (following.theta / state.theta) ** total.stretch
+                self._snapshot(lam)
+            elif state.sweep > 0 and total.high.size:
+                lam = self._second_level(following.theta, total.high, lam)
+            lam, steps = self._batches(following.theta, lam, following.sweep)
+            state = replace(following, sweep=state.sweep + 1, steps=state.steps + steps)
+            self._save(state, lam)
+
+    def certified(self, state: State, theta: float, lam: Floats, steps: int) -> tuple[State, Total]:
+        """Take multipliers (n, 2) that were found otherwise for the result."""
+        state = replace(state, sweep=state.sweep + 1, theta=theta, steps=state.steps + steps)
+        self._snapshot(lam)
+        total = self._evaluated(state)
+        self._save(state, lam)
+        return state, total
+
+    def _begin(self) -> tuple[State, Floats]:
+        """Return the last complete state, or the first."""
+        files = sorted(self._solve_folder.path.glob("state-*.json"), key=_number)
+        if files:
+            read = read_json(files[-1])
+            read["thetas"] = [tuple(pair) for pair in read["thetas"]]
+            return State(**read), self._solve_folder.read(f"multipliers-{_number(files[-1])}")
+        theta = self._theta if self._theta is not None else self._first_theta()
+        lam = np.concatenate(self._on_all(block_tasks.isolated, "start", theta))
+        return State(0, theta), lam
+
+    @property
+    def _solve_folder(self) -> Folder:
+        return self._folder.below(f"solve-{self._k}")
+
+    def _save(self, state: State, lam: Floats) -> None:
+        folder = self._solve_folder
+        folder.write(f"multipliers-{state.sweep}", lam)
+        write_json(folder.path / f"state-{state.sweep}.json", asdict(state))
+        for path in [*folder.path.glob("state-*.json"), *folder.path.glob("multipliers-*.npy")]:
+            if _number(path) < state.sweep:
+                path.unlink(missing_ok=True)
+
+    def _snapshot(self, lam: Floats) -> None:
+        self._folder.write("snapshot", lam)
+
+    def _on_all(self, task: Any, note: str, *arguments: Any) -> list[Any]:
+        given = [(self._plan, p, self._k, *arguments) for p in range(len(self._layout))]
+        return self._executor.run(task, given, self._progress, note)
+
+    def _first_theta(self) -> float:
+        """Return the theta that gives the wanted degree on a sample, every node alone."""
+        assert self._degree is not None
+        sizes = np.diff(self._layout.starts)
+        share = min(_SAMPLE_SHARE, _SAMPLE_ROWS / self._plan.n_nodes)
+        rows = np.minimum(sizes, np.maximum(2000, (share * sizes).astype(np.int64)))
+        given = [(self._plan, p, self._k, int(rows[p])) for p in range(len(self._layout))]
+        parts = self._executor.run(block_tasks.row_sample, given, self._progress, "first theta")
+        lengths = np.concatenate([np.diff(part.indptr) for part in parts])
+        indptr = np.concatenate([[0], np.cumsum(lengths)])
+        own = np.repeat(np.arange(lengths.size), lengths)
+        distances = np.concatenate([part.data for part in parts])
+        sample = csr_array((distances, own, indptr), shape=(lengths.size, lengths.size))
+        return NodesAlone(sample).theta(self._degree)
+
+    def _evaluated(self, state: State) -> Total:
+        parts = self._on_all(block_tasks.evaluate, f"sweep {state.sweep}", state.theta, self._tol)
+        total = Total.of(parts, self._plan.n_nodes)
+        degree = total.edges / self._plan.n_nodes
+        note = f"sweep {state.sweep}, degree {degree:.4g}, gap {total.relative_gap:.1e}"
+        self._progress.update(0, None, note)
+        return total
+
+    def _judged(self, state: State, total: Total) -> State:
+        """Say whether the sweeps are at their end, and which theta comes next."""
+        if total.stiff_share > _STIFF_SHARE and state.sweep >= 1:
+            return replace(state, is_finished=True, is_stiff=True)
+        error = self._degree_error(total)
+        optimal = total.relative_gap <= self._tol and total.steepest <= math.sqrt(self._tol)
+        if (optimal and abs(error) <= CLOSE) or state.sweep >= self._max_sweeps:
+            return replace(state, is_finished=True)
+        if state.sweep == 0 or abs(error) <= CLOSE or len(state.thetas) >= _MOST_THETAS:
+            exhausted = len(state.thetas) >= _MOST_THETAS
+            return replace(state, is_finished=optimal and exhausted)
+        thetas = [*state.thetas, (math.log(state.theta), error)]
+        return replace(state, thetas=thetas, theta=_following_theta(thetas))
+
+    def _degree_error(self, total: Total) -> float:
+        """Return by how much the degree is off, in logarithms; 0 if theta was given."""
+        if self._degree is None:
+            return 0.0
+        return math.log(max(1, total.edges) / self._plan.n_nodes / self._degree)
+
+    def _second_level(self, theta: float, high: NDArray[np.int64], lam: Floats) -> Floats:
+        """Solve the nodes with a large |lam d - 1| together with their neighbours."""
+        lengths, columns, distances = self._rows(high)
+        rows = np.repeat(high, lengths)
+        slack = 0.5 * (lam[rows, 0] + lam[columns, 0]) - theta * distances
+        ring = np.unique(np.concatenate([high, columns[slack > 0.0]]))
+        if ring.size > MOST_TOGETHER:
+            ring = high
+        given = [(self._plan, ring, self._rows(ring), theta, self._tol)]
+        ((pairs, _),) = self._executor.run(
+            block_tasks.solve_together, given, self._progress, "second level"
+        )
+        lam = lam.copy()
+        lam[ring] = pairs
+        self._snapshot(lam)
+        return lam
+
+    def _rows(self, nodes: NDArray[np.int64]) -> tuple[Any, ...]:
+        """Return the rows of some nodes, ascending, of all partitions."""
+        bounds = np.searchsorted(nodes, self._layout.starts)
+        given = [
+            (self._plan, p, self._k, nodes[bounds[p] : bounds[p + 1]])
+            for p in range(len(self._layout))
+            if bounds[p] < bounds[p + 1]
+        ]
+        parts = self._executor.run(block_tasks.extract, given, self._progress, "second level")
+        return tuple(np.concatenate([part[at] for part in parts]) for at in range(3))
+
+    def _batches(self, theta: float, lam: Floats, sweep: int) -> tuple[Floats, int]:
+        """Solve all blocks once; return the multipliers and the Newton steps."""
+        steps = 0
+        for batch in range(_BATCHES):
+            members = list(range(batch, len(self._layout), _BATCHES))
+            if not members:
+                continue
+            given = [(self._plan, p, self._k, theta, self._tol) for p in members]
+            note = f"sweep {sweep + 1}, batch {batch + 1}"
+            found = self._executor.run(block_tasks.solve_block, given, self._progress, note)
+            lam = lam.copy()
+            for p, (pairs, taken) in zip(members, found, strict=True):
+                lam[self._layout.starts[p] : self._layout.starts[p + 1]] = pairs
+                steps += taken
+            if batch + 1 < _BATCHES:
+                self._snapshot(lam)
+        return lam, steps
+
+
+def _following_theta(thetas: list[tuple[float, float]]) -> float:
+    """Return the next theta on the secant of the last two, or on the usual slope."""
+    at, error = thetas[-1]
+    slope = _FIRST_SLOPE
+    if len(thetas) > 1:
+        before, error_before = thetas[-2]
+        if error != error_before:
+            slope = -(at - before) / (error - error_before)
+        # Degrees were counted before all was solved: an odd slope is noise.
+        if not 0.3 <= slope <= 4.0:
+            slope = _FIRST_SLOPE
+    return math.exp(at + min(1.0, max(-1.0, slope * error)))
+
+
+def _highest(parts: list[Evaluation]) -> NDArray[np.int64]:
+    """Return the nodes of all partitions with the largest |lam d - 1|, ascending."""
+    high = np.concatenate([part.high for part in parts])
+    return high[largest(np.concatenate([part.residuals for part in parts]), 0.0)]
+
+
+def _number(path: Any) -> int:
+    return int(path.stem.rpartition("-")[2])

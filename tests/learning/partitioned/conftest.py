@@ -1,0 +1,60 @@
+"""Small cells and partitions, so that a few thousand points make a run in partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sklearn.utils import check_random_state
+
+from truegraph.learning.partitioned.executors import InProcess
+from truegraph.learning.partitioned.learn import PartitionedRun
+from truegraph.learning.partitioned.one_call import check_options
+from truegraph.learning.partitioned.sources import as_source
+from truegraph.learning.search import approximate
+from truegraph.learning.search.two_levels import CellSizes
+from truegraph.progress import Progress
+
+SIZES = CellSizes(large=250, small=40)
+DEFAULTS: dict[str, Any] = {"degree": None, "theta": None, "metric": "sqeuclidean"}
+DEFAULTS |= {"scope": "candidates", "tol": 1e-6, "candidate_ratio": 3.0}
+DEFAULTS |= {"random_state": 3, "n_jobs": None}
+
+Prepared = Callable[..., PartitionedRun]
+
+
+def prepare(
+    storage: Path | None,
+    *tables: Any,
+    executor: InProcess | None = None,
+    size: int = 400,
+    progress: Progress | None = None,
+    memory: float = 1e9,
+    **options: Any,
+) -> PartitionedRun:
+    given = {**DEFAULTS, **options}
+    return PartitionedRun(
+        [as_source(f"table {number}", table) for number, table in enumerate(tables)],
+        check_options(given),
+        metric=given["metric"],
+        seed=int(check_random_state(given["random_state"]).randint(2**31 - 1)),
+        memory=memory,
+        storage=storage,
+        executor=InProcess() if executor is None else executor,
+        progress=Progress() if progress is None else progress,
+        sizes=SIZES,
+        points_per_partition=size,
+    )
+
+
+@pytest.fixture(scope="session")
+def prepared() -> Prepared:
+    return prepare
+
+
+@pytest.fixture
+def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the learner in one process search in the same small cells."""
+    monkeypatch.setattr(approximate, "CellSizes", lambda: SIZES)

@@ -1,0 +1,124 @@
+"""A real scheduler with worker processes gives the same bits, also when one of them is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from truegraph import distributed
+from truegraph.errors import DataError
+from truegraph.learning.partitioned.executors import InProcess, OnCluster
+from truegraph.progress import Progress
+
+Prepared = Callable[..., Any]
+
+POINTS = np.random.default_rng(0).normal(size=(900, 3))
+
+
+class Cluster:
+    """A scheduler and two workers, each a process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "scheduler.json"
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
+        self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+
+    def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
+        words = [sys.executable, "-m", f"distributed.cli.dask_{program}", *options]
+        words += ["--scheduler-file", str(self._file), "--no-dashboard"]
+        quiet = subprocess.DEVNULL
+        return subprocess.Popen(words, stdout=quiet, stderr=quiet, cwd=self._file.parent)
+
+    def client(self) -> Any:
+        from distributed import Client
+
+        end = time.monotonic() + 120
+        while not self._file.exists():
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        client = Client(scheduler_file=str(self._file), set_as_default=False, timeout=5)
+        client.wait_for_workers(2, timeout=120)
+        return client
+
+    def stop(self) -> None:
+        for process in [*self.workers, self.scheduler]:
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    pytest.importorskip("distributed")
+    made = Cluster(tmp_path)
+    yield made
+    made.stop()
+
+
+def bits(graph: distributed.PartitionedGraph) -> list[bytes]:
+    return [part for p in graph for part in (p.nodes.tobytes(), p.adjacency.data.tobytes())]
+
+
+def test_workers_give_the_same_bits_and_a_lost_cluster_loses_nothing(
+    prepared: Prepared, tmp_path: Path, cluster: Cluster
+) -> None:
+    expected = bits(prepared(tmp_path / "here", POINTS, degree=5, size=300).run())
+    storage = tmp_path / "s"
+
+    def kill_one() -> None:
+        while not (storage / "search-15.json").exists():
+            time.sleep(0.01)
+        cluster.workers[0].kill()
+
+    with cluster.client() as client:
+        threading.Thread(target=kill_one, daemon=True).start()
+        run = prepared(storage, POINTS, degree=5, size=300, executor=OnCluster(client))
+        assert bits(run.run()) == expected
+        assert cluster.workers[0].wait(timeout=60) != 0
+
+        dask_array = pytest.importorskip("dask.array")
+        lazy = dask_array.from_array(POINTS, chunks=(200, 3))
+        other = prepared(tmp_path / "lazy", lazy, degree=5, size=300, executor=OnCluster(client))
+        assert bits(other.run()) == expected
+
+
+class Killing(Progress):
+    """Kills the scheduler when a stage begins."""
+
+    def __init__(self, cluster: Cluster, stage: str) -> None:
+        self._cluster, self._stage = cluster, stage
+
+    def stage(self, name: str) -> None:
+        if name == self._stage:
+            self._cluster.stop()
+
+
+def test_a_cluster_that_is_gone_is_named_and_the_run_continues(
+    prepared: Prepared, tmp_path: Path, cluster: Cluster
+) -> None:
+    expected = bits(prepared(tmp_path / "here", POINTS, degree=5, size=300).run())
+    with cluster.client() as client:
+        progress = Killing(cluster, "solve")
+        run = prepared(
+            tmp_path / "s",
+            POINTS,
+            degree=5,
+            size=300,
+            executor=OnCluster(client),
+            progress=progress,
+        )
+        with pytest.raises(DataError, match="run the same again to continue"):
+            run.run()
+    assert bits(prepared(tmp_path / "s", POINTS, degree=5, size=300).run()) == expected
+
+
+def test_results_come_in_the_order_of_the_arguments() -> None:
+    found = InProcess().run(divmod, [(7, 2), (9, 4)], Progress())
+    assert found == [(3, 1), (2, 1)]
