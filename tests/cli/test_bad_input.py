@@ -146,7 +146,7 @@ CASES = {
         "p.npy",
         save(POINTS),
         ["--out", "graph.gml"],
-        "--out graph.gml: cannot write .gml; let the name end in .npz, .csv or .graphml.",
+        "--out graph.gml: cannot write .gml; let the name end in .npz, .csv, .parquet or .graphml.",
     ),
     "picture format": (
         "p.npy",

@@ -103,9 +103,12 @@ def partitioned_request(
                 ".npy file, a .zarr array or a folder of Parquet files."
             )
         return None
-    is_small = _needed(source, asked) <= limit and not Path(source).is_dir()
-    if cluster is None and storage is None and is_small:
-        return None
+    if cluster is None and storage is None and not Path(source).is_dir():
+        try:
+            if _needed(source, asked) <= limit:
+                return None
+        except InputError:
+            return None  # the reader of ordinary tables says what is wrong with this one
     _check_asked(asked)
     if out is None or out.suffix.lower() != ".parquet":
         raise InputError(
