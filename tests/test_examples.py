@@ -85,6 +85,7 @@ def test_commands_run(page: str, workplace: Path, capsys: pytest.CaptureFixture[
     points = np.random.default_rng(0).normal(size=(30, 3))
     for file in ("points.csv", "standardised.csv"):
         np.savetxt(workplace / file, points, delimiter=",")
+    np.save(workplace / "points.npy", np.random.default_rng(0).normal(size=(3000, 4)))
     for path in (ROOT / "examples" / "customers").glob("*.csv"):
         shutil.copy(path, workplace)
     _write_node_files(workplace)

@@ -90,8 +90,8 @@ def test_repeated_edges(duplicates: str, weights: list[float]) -> None:
     graph, notes = merge_edges(SOURCES, TARGETS, WEIGHTS, 4, duplicates=duplicates)
     assert [graph[0, 1], graph[1, 2], graph[2, 3]] == weights
     assert (graph - graph.T).nnz == 0
-    assert notes[0] == "1 self-loops dropped"
-    assert notes[1].startswith("3 edges merged that are listed more than once (")
+    assert notes[0] == "1 self-loop dropped"
+    assert notes[1].startswith("3 edges merged with one listed before (")
     assert notes[1].endswith(f"duplicates={duplicates})")
     assert notes[2].startswith("1 of 3 edges are listed in one direction only; the graph has no")
 
@@ -107,7 +107,7 @@ def test_a_plain_list_needs_no_words() -> None:
     assert merge_edges(np.array([0, 1]), np.array([1, 2]), None, 3)[1] == ()
     both_ways = merge_edges(np.array([0, 1]), np.array([1, 0]), None, 2)[1]
     assert both_ways == (
-        "1 edges merged that are listed more than once (the largest weight stays; duplicates=max)",
+        "1 edge merged with one listed before (the largest weight stays; duplicates=max)",
     )
 
 

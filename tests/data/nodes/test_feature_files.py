@@ -58,7 +58,7 @@ def test_long_tables(tmp_path: Path, value: str | None) -> None:
     assert features.matrix().toarray().tolist() == ([[3, 0], [0, 3]] if value else [[2, 0], [0, 1]])
     assert features.notes == (
         f"{path}: long table of 2 nodes and 2 features",
-        f"{path}: 1 entries listed more than once were added up",
+        f"{path}: 1 entry added to one listed before",
     )
 
 
@@ -87,7 +87,7 @@ def test_sparse_matrices_with_ids_beside_them(tmp_path: Path) -> None:
     assert features.names is not None
     assert features.names.tolist() == ["a", "b c", "d"]
     (tmp_path / "f.ids.txt").write_text("a\nb\n")
-    with pytest.raises(InputError, match="there are 2 ids for 3 rows"):
+    with pytest.raises(InputError, match="has 2 ids for 3 rows; give one per row"):
         read_features(path)
     (tmp_path / "f.ids.txt").write_text("a\nb\na")
     with pytest.raises(InputError, match="the id 'a' stands for two rows"):

@@ -70,9 +70,9 @@ def test_loops_and_repeated_edges_are_noted(files: dict[str, Path]) -> None:
     assert data.graph.nnz == 2
     assert data.graph[0, 1] == 3
     assert [note.partition(": ")[2] for note in data.notes[1:]] == [
-        "1 self-loops dropped",
-        "1 edges of weight 0 dropped",
-        "2 edges merged that are listed more than once (the largest weight stays; duplicates=max)",
+        "1 self-loop dropped",
+        "1 edge of weight 0 dropped",
+        "2 edges merged with one listed before (the largest weight stays; duplicates=max)",
     ]
 
 
@@ -173,7 +173,7 @@ def test_the_column_of_the_answer_is_no_feature(files: dict[str, Path]) -> None:
     data = read_node_data(features=files["features"], labels=files["labels"])
     assert data.features is not None
     assert data.features.shape == (3, 1)
-    assert "label: left out (dropped as asked)" in data.notes[0]
+    assert "label: left out (dropped on request)" in data.notes[0]
     with pytest.raises(InputError, match="it would give the answer away"):
         read_node_data(
             features=files["features"], labels=files["labels"], plan=ColumnPlan(columns=["label"])

@@ -20,6 +20,7 @@ from truegraph.data.storage import PathLike
 from truegraph.data.table_fields import is_number
 from truegraph.data.tables import CsvTable, Table, check_named_once, open_table, table_error
 from truegraph.errors import InputError
+from truegraph.wording import counted
 
 DUPLICATES = ("max", "sum", "count")
 DIRECTIONS = ("any", "mutual")
@@ -274,13 +275,13 @@ def _merging_notes(
     zeros = int(np.count_nonzero((values == 0) & (sources != targets)))
     repeated = len(sources) - loops - zeros - different
     kept = {"max": "the largest weight stays", "sum": "weights are summed"}
-    counts = {
-        "self-loops dropped": loops,
-        "edges of weight 0 dropped": zeros,
-        "edges merged that are listed more than once "
-        f"({kept.get(duplicates, 'the weight is how often')}; duplicates={duplicates})": repeated,
+    rule = f"{kept.get(duplicates, 'the weight is how often')}; duplicates={duplicates}"
+    notes = {
+        f"{counted(loops, 'self-loop')} dropped": loops,
+        f"{counted(zeros, 'edge')} of weight 0 dropped": zeros,
+        f"{counted(repeated, 'edge')} merged with one listed before ({rule})": repeated,
     }
-    return tuple(f"{count:,} {what}" for what, count in counts.items() if count > 0)
+    return tuple(note for note, count in notes.items() if count > 0)
 
 
 def _direction_notes(both: NDArray[np.bool_], directed: str, repeated: bool) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def check_format(path: PathLike, node_names: NodeNames | None = None) -> None:
     if suffix not in FORMATS:
         raise InputError(
             f"{path}: a graph cannot be written to {suffix or 'a file without an ending'}; "
-            f"let the name end in {' or '.join(FORMATS)}."
+            f"let the name end in {', '.join(FORMATS[:-1])} or {FORMATS[-1]}."
         )
     if node_names is None:
         return

@@ -30,6 +30,7 @@ from truegraph.data.storage import PathLike
 from truegraph.data.table_fields import ID_HEADERS, has_header, is_number
 from truegraph.data.tables import PARQUET_ENDINGS, TEXT_ENDINGS, open_table, table_error
 from truegraph.errors import InputError
+from truegraph.wording import counted
 
 Names = NDArray[np.str_]
 
@@ -187,7 +188,7 @@ def _from_long_table(mixed: MixedTable) -> NodeFeatures:
     repeated = len(values) - matrix.nnz
     notes = [f"{path}: long table of {shape[0]:,} nodes and {shape[1]:,} features"]
     if repeated:
-        notes.append(f"{path}: entries listed more than once were added up ({repeated:,})")
+        notes.append(f"{path}: {counted(repeated, 'entry', 'entries')} added to one listed before")
     names = np.asarray(nodes, dtype=str)
     return NodeFeatures(matrix, names, None, (*mixed.notes, *notes))
 

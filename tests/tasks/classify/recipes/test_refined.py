@@ -74,7 +74,7 @@ def test_recipes_of_the_estimator() -> None:
     chosen = find_method(name).options(options)
     assert isinstance(chosen, FastOptions)
     assert (chosen.degree, chosen.rounds, chosen.embedding, chosen.samples) == (7, 2, "svd", 20)
-    with pytest.raises(InputError, match="use one of auto, paper, refined, fast"):
+    with pytest.raises(InputError, match="must be one of auto, paper, refined, fast"):
         model(recipe="best")
     with pytest.raises(InputError, match="unknown option 'base'"):
         find_method("refined").options({"base": "gat"})
