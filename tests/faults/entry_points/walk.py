@@ -17,6 +17,7 @@ from typing import Any
 import of_adapters
 import of_classifiers
 import of_data
+import of_distributed
 import of_evaluation
 import of_learning
 import of_links
@@ -25,6 +26,7 @@ from faulty_values import Faulty
 
 PARTS = (
     of_learning,
+    of_distributed,
     of_data,
     of_classifiers,
     of_links,
@@ -32,18 +34,22 @@ PARTS = (
     of_evaluation,
     of_adapters,
 )
-ROOMS = ("", ".data", ".learning", ".evaluation", ".pyg", ".anndata", ".umap", ".testing")
+ROOMS = ("", ".data", ".learning", ".evaluation", ".pyg", ".anndata", ".umap", ".testing",
+         ".distributed")  # fmt: skip
+SAME_NAMES = {
+    ".distributed": "distributed."
+}  # rooms that use names of another, and what tells them
 ARRAY = re.compile(
     r"NDArray|ArrayLike|csr_array|Features|IndexArray|Floats|Pairs|\bAny\b|\bData\b|AnnData|\bobject\b"
 )
 # Parameters whose type says Any, or something like it, and which are no arrays.
 NO_ARRAYS = {
     "random_state", "options", "prior", "node_names", "names", "fit_params", "degree",
-    "settings", "data_home", "table", "progress",
+    "settings", "data_home", "table", "progress", "client",
 }  # fmt: skip
 # Classes that only hold results, and are taken by no function.
 RESULTS = {"InteractionSplit", "KnownProblem", "NodeFeatures", "NodeSplit", "PlantedInteractions",
-           "ReliabilityCurve"}  # fmt: skip
+           "ReliabilityCurve", "distributed.Partition"}  # fmt: skip
 
 UNTRIED = {
     # Tables of mixed columns, in which text, dates and gaps are data.
@@ -80,8 +86,8 @@ def public() -> Iterator[tuple[str, Any]]:
             for name, value in vars(module).items()
             if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
         ]
-        for name in names:
-            thing = getattr(module, name)
+        for plain in names:
+            thing, name = getattr(module, plain), SAME_NAMES.get(room, "") + plain
             if not callable(thing) or (isinstance(thing, type) and issubclass(thing, Exception)):
                 continue
             yield name, thing

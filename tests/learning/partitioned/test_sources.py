@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
 from truegraph.learning.partitioned.sources import NumpySource, as_source
@@ -62,6 +63,8 @@ def test_parquet_folders(tmp_path: Path, dtype: type) -> None:
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no such file or folder"):
         as_source("X", tmp_path / "absent.npy")
+    with pytest.raises(InputError, match="X is sparse; give a dense table"):
+        as_source("X", csr_array(POINTS))
     with pytest.raises(InputError, match="type list"):
         as_source("X", [[1.0]])
     with pytest.raises(InputError, match=r"X has shape \(3,\)"):

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from truegraph import gate
 from truegraph.errors import InputError
@@ -213,6 +214,10 @@ def as_source(name: str, X: Any) -> Source:
         return _at_path(Path(X))
     if isinstance(X, np.memmap) and _is_whole_file(X):
         return NumpySource(str(X.filename), name)
+    if sparse.issparse(X):
+        raise InputError(
+            f"{name} is sparse; give a dense table, or use truegraph.learn_graph in one process."
+        )
     if all(hasattr(X, part) for part in ("shape", "dtype", "__getitem__")):
         source = HeldSource(X, name)
         _two(name, source.shape)
