@@ -93,9 +93,11 @@ def on_site(text: str, folder: str = "") -> str:
         path = target.partition("#")[0]
         if path in LINKS:
             return f"[{label}](/{LINKS[path]})"
-        if path.startswith("../") or path.startswith("results") or path.startswith("docs/"):
-            page = path.removeprefix("docs/")
-            is_page = path.startswith("docs/") and (DOCS / page).is_file()
+        if (found_page := re.fullmatch(r"(?:\.\./)?results/([\w-]+\.md)", path)) is not None:
+            return f"[{label}](/generated/research/{found_page[1]})"
+        if path.startswith(("../", "results", "docs/")):
+            page = path.removeprefix("../").removeprefix("docs/")
+            is_page = "docs/" in path and (DOCS / page).is_file()
             return f"[{label}](/{page})" if is_page and page.endswith(".md") else label
         return found[0]
 
@@ -106,27 +108,22 @@ def write_pages() -> None:
     """Write the pages that are made of other files: results, benchmarks, changes, commands."""
     research = GENERATED / "research"
     research.mkdir(parents=True, exist_ok=True)
-    head, *parts = re.split(r"^## ", (ROOT / "RESULTS.md").read_text(), flags=re.M)
-    names = []
-    for part in parts:
-        title, _, body = part.partition("\n")
-        name = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-")
-        names.append(name)
-        (research / f"{name}.md").write_text(on_site(f"# {title}\n{_without_pictures(body)}"))
-    listed = "\n".join(names)
-    toctree = f"\n```{{toctree}}\n:maxdepth: 1\n\n{listed}\n```\n"
-    head = re.sub(r"^# .*", "# Research", head, count=1)
-    (research / "index.md").write_text(on_site(_without_pictures(head)) + toctree)
+    listed = []
+    for page in sorted((ROOT / "results").glob("*.md")):
+        listed.append(page.stem)
+        (research / page.name).write_text(on_site(_with_pictures(page.read_text())))
+    toctree = "\n```{toctree}\n:hidden:\n:maxdepth: 1\n\n" + "\n".join(listed) + "\n```\n"
+    summary = (ROOT / "RESULTS.md").read_text().replace("# Results", "# Research", 1)
+    (research / "index.md").write_text(on_site(summary) + toctree)
     for name, path in (("benchmarks", "benchmarks/README.md"), ("changelog", "CHANGELOG.md")):
         text = (ROOT / path).read_text().replace("](../docs/", "](docs/")
-        text = text.replace("](../RESULTS.md", "](../RESULTS.md")
         (GENERATED / f"{name}.md").write_text(on_site(text))
     (GENERATED / "commands.md").write_text(_commands())
     (GENERATED / "api.md").write_text(_api())
 
 
-def _without_pictures(text: str) -> str:
-    return re.sub(r"!\[[^\]]*\]\(results/([^)]+)\)", r"![picture](/../results/\1)", text)
+def _with_pictures(text: str) -> str:
+    return re.sub(r"(!\[[^\]]*\])\(([^)/]+\.png)\)", r"\1(/../results/\2)", text)
 
 
 def _commands() -> str:

@@ -112,7 +112,11 @@ def _write_node_files(folder: Path) -> None:
         (folder / name).write_text("\n".join(lines) + "\n")
 
 
-@pytest.mark.parametrize("page", [*PAGES, "docs/method.md", "CONTRIBUTING.md"])
+LINKED = ["docs/method.md", "CONTRIBUTING.md", "RESULTS.md", "benchmarks/README.md"]
+LINKED += sorted(f"results/{path.name}" for path in (ROOT / "results").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", [*PAGES, *LINKED])
 def test_links_lead_somewhere(page: str) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)#]+)", (ROOT / page).read_text()):
         assert (ROOT / page).parent.joinpath(target).exists(), target
