@@ -74,7 +74,7 @@ class _Attend(torch.autograd.Function):
         size = (len(values), near.pattern.shape[0])
         out, totals = values.new_empty((*size, values.shape[2])), values.new_empty(size)
         arrays = (values, scores, out, totals)
-        _attend_kernel(*ctx.fixed, *(array.detach().numpy() for array in arrays))
+        _attend_kernel(ctx.fixed, tuple(array.detach().numpy() for array in arrays))
         ctx.save_for_backward(*arrays)
         return out
 
@@ -83,7 +83,7 @@ class _Attend(torch.autograd.Function):
         values, scores, out, totals = ctx.saved_tensors
         to_values, to_scores = torch.zeros_like(values), torch.zeros_like(scores)
         arrays = (values, scores, out, totals, gradient.contiguous(), to_values, to_scores)
-        _attend_back_kernel(*ctx.fixed, *(array.detach().numpy() for array in arrays))
+        _attend_back_kernel(ctx.fixed, tuple(array.detach().numpy() for array in arrays))
         return to_values, to_scores, None, None, None
 
 
@@ -95,7 +95,7 @@ def _kernel_arguments(
     mask: tuple[Any, ...] = (np.zeros((1, 2), np.uint32), False, np.uint32(0), number(1.0))
     if dropout is not None:
         mask = (dropout.keys, True, dropout.threshold, number(dropout.scale))
-    return (*layout, *mask, slope is None, number(0.0 if slope is None else slope))
+    return layout, mask, (slope is None, number(0.0 if slope is None else slope))
 
 
 @numba.njit(inline="always")
@@ -106,23 +106,11 @@ def _activate(score: float, exponential: bool, slope: float) -> float:
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _attend_kernel(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    bases: np.ndarray,
-    own: np.ndarray,
-    keys: np.ndarray,
-    dropping: bool,
-    threshold: np.uint32,
-    scale: float,
-    exponential: bool,
-    slope: float,
-    values: np.ndarray,
-    scores: np.ndarray,
-    out: np.ndarray,
-    totals: np.ndarray,
-) -> None:
+def _attend_kernel(fixed: Any, arrays: Any) -> None:
+    starts, stops, indices, bases, own = fixed[0]
+    keys, dropping, threshold, scale = fixed[1]
+    exponential, slope = fixed[2]
+    values, scores, out, totals = arrays
     bits, factors, kept = row_buffers(starts, stops, values)
     for batch in range(out.shape[0]):
         matrix = batch * starts.shape[0] // out.shape[0]
@@ -150,26 +138,11 @@ def _attend_kernel(
 
 # "reassoc" lets the compiler use vector lanes: another order of summation, fixed all the same
 @numba.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"})
-def _attend_back_kernel(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    bases: np.ndarray,
-    own: np.ndarray,
-    keys: np.ndarray,
-    dropping: bool,
-    threshold: np.uint32,
-    scale: float,
-    exponential: bool,
-    slope: float,
-    values: np.ndarray,
-    scores: np.ndarray,
-    out: np.ndarray,
-    totals: np.ndarray,
-    gradient: np.ndarray,
-    to_values: np.ndarray,
-    to_scores: np.ndarray,
-) -> None:
+def _attend_back_kernel(fixed: Any, arrays: Any) -> None:
+    starts, stops, indices, bases, own = fixed[0]
+    keys, dropping, threshold, scale = fixed[1]
+    exponential, slope = fixed[2]
+    values, scores, out, totals, gradient, to_values, to_scores = arrays
     zero, one = values.dtype.type(0), values.dtype.type(1)
     bits, _, _ = row_buffers(starts, stops, values)
     for batch in range(out.shape[0]):

@@ -230,26 +230,14 @@ def _dropped(tensor: torch.Tensor, dropout: Dropout, rectify: bool) -> torch.Ten
     source = _array(tensor)
     out = torch.empty(tensor.shape, dtype=tensor.dtype)
     flat = (len(source), -1)
-    _drop_kernel(
-        source.reshape(flat),
-        dropout.keys,
-        dropout.threshold,
-        source.dtype.type(dropout.scale),
-        rectify,
-        out.numpy().reshape(flat),
-    )
+    mask = (dropout.keys, dropout.threshold, source.dtype.type(dropout.scale))
+    _drop_kernel(source.reshape(flat), mask, rectify, out.numpy().reshape(flat))
     return out
 
 
 @numba.njit(cache=True, nogil=True)
-def _drop_kernel(
-    source: np.ndarray,
-    keys: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
-    rectify: bool,
-    out: np.ndarray,
-) -> None:
+def _drop_kernel(source: np.ndarray, dropout: Any, rectify: bool, out: np.ndarray) -> None:
+    keys, threshold, scale = dropout
     zero = source.dtype.type(0)
     for batch in range(source.shape[0]):
         low, high = keys[batch, 0], keys[batch, 1]

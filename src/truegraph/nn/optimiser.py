@@ -7,6 +7,7 @@ last complete state untouched.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numba
 import numpy as np
@@ -91,23 +92,16 @@ Triple = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 def _update_kernel(
     gradient: torch.Tensor, old: Triple, new: Triple, decay: float, rate: float, root: float
 ) -> None:
-    arrays = [tensor.numpy().reshape(-1) for tensor in (gradient, *old, *new)]
-    _adam_kernel(np.float32(decay), np.float32(rate), np.float32(root), *arrays)
+    before, after = (tuple(tensor.numpy().reshape(-1) for tensor in part) for part in (old, new))
+    numbers = (np.float32(decay), np.float32(rate), np.float32(root))
+    _adam_kernel(numbers, gradient.numpy().reshape(-1), before, after)
 
 
 @numba.njit(cache=True, nogil=True, error_model="numpy")
-def _adam_kernel(
-    decay: np.float32,
-    rate: np.float32,
-    root: np.float32,
-    gradient: np.ndarray,
-    weight: np.ndarray,
-    first: np.ndarray,
-    second: np.ndarray,
-    new_weight: np.ndarray,
-    new_first: np.ndarray,
-    new_second: np.ndarray,
-) -> None:
+def _adam_kernel(numbers: Any, gradient: np.ndarray, old: Any, new: Any) -> None:
+    decay, rate, root = numbers
+    weight, first, second = old
+    new_weight, new_first, new_second = new
     beta1, beta2, epsilon = np.float32(_BETA1), np.float32(_BETA2), np.float32(_EPSILON)
     rest1, rest2 = np.float32(1.0 - _BETA1), np.float32(1.0 - _BETA2)
     for k in range(gradient.size):

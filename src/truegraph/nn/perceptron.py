@@ -19,11 +19,10 @@ from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import (
     FixedSparse,
     dropped_layout,
-    keep_survivors,
-    row_bits,
     row_buffers,
     scatter_row,
     sparse_product,
+    surviving_row,
     weighted_sum,
 )
 
@@ -71,7 +70,7 @@ class _Perceptron(torch.autograd.Function):
         hidden = first.new_empty((len(first), rows, first.shape[2]))
         out = first.new_empty((len(first), second.shape[1], rows))
         _forward_kernel(
-            *dropped_layout(features, before),
+            dropped_layout(features, before),
             between.keys,
             first.detach().numpy(),
             second.detach().numpy(),
@@ -88,7 +87,7 @@ class _Perceptron(torch.autograd.Function):
         to_first = hidden.new_empty((len(hidden), ctx.features.shape[1], hidden.shape[2]))
         to_second = torch.empty_like(second)
         _backward_kernel(
-            *dropped_layout(ctx.features, ctx.before),
+            dropped_layout(ctx.features, ctx.before),
             gradient.contiguous().numpy(),
             second.detach().numpy(),
             hidden.numpy(),
@@ -100,14 +99,7 @@ class _Perceptron(torch.autograd.Function):
 
 @numba.njit(cache=True, nogil=True)
 def _forward_kernel(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    bases: np.ndarray,
-    keys: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
+    layout: Any,
     hidden_keys: np.ndarray,
     first: np.ndarray,
     second: np.ndarray,
@@ -115,15 +107,13 @@ def _forward_kernel(
     out: np.ndarray,
 ) -> None:
     """Fill ``hidden`` (T, rows, H), after rectifier and dropout, and ``out`` (T, C, rows)."""
-    bits, factors, kept = row_buffers(starts, stops, values)
+    starts, stops, _, values, _, _, threshold, scale = layout
+    buffers = row_buffers(starts, stops, values)
+    factors, kept = buffers[1:]
     for trial in range(hidden.shape[0]):
         matrix = trial * starts.shape[0] // hidden.shape[0]
         for row in range(hidden.shape[1]):
-            start, stop = starts[matrix, row], stops[matrix, row]
-            row_bits(start - bases[matrix], stop - start, keys[trial], bits)
-            left = keep_survivors(
-                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
-            )
+            left = surviving_row(layout, matrix, row, trial, buffers)
             weighted_sum(factors[:left], kept[:left], first[trial], hidden[trial, row])
         _rectify_and_drop(hidden[trial].reshape(-1), hidden_keys[trial], threshold, scale)
         _dots(hidden[trial], second[trial], out[trial])
@@ -153,14 +143,7 @@ def _dots(hidden: np.ndarray, second: np.ndarray, out: np.ndarray) -> None:
 
 @numba.njit(cache=True, nogil=True)
 def _backward_kernel(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    bases: np.ndarray,
-    keys: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
+    layout: Any,
     gradient: np.ndarray,
     second: np.ndarray,
     hidden: np.ndarray,
@@ -168,8 +151,10 @@ def _backward_kernel(
     to_second: np.ndarray,
 ) -> None:
     """Fill the gradients of W1 (T, F, H) and of the turned W2 (T, C, H)."""
+    starts, stops, _, values, _, _, _, scale = layout
     trials, classes, rows = gradient.shape
-    bits, factors, kept = row_buffers(starts, stops, values)
+    buffers = row_buffers(starts, stops, values)
+    factors, kept = buffers[1:]
     every_class = np.arange(classes)
     slopes = np.empty((rows, classes), gradient.dtype)
     to_units = np.empty(hidden.shape[2], hidden.dtype)
@@ -189,9 +174,5 @@ def _backward_kernel(
             weighted_sum(slopes[row], every_class, second[trial], to_units)
             for h in range(units.size):  # positive exactly where it was positive and survived
                 to_units[h] = to_units[h] * scale if units[h] > 0 else units.dtype.type(0)
-            start, stop = starts[matrix, row], stops[matrix, row]
-            row_bits(start - bases[matrix], stop - start, keys[trial], bits)
-            left = keep_survivors(
-                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
-            )
+            left = surviving_row(layout, matrix, row, trial, buffers)
             scatter_row(factors[:left], kept[:left], to_units, to_first[trial])

@@ -201,10 +201,10 @@ def multiply(
     arrays = (dense.detach().numpy(), out.numpy())
     if dropout is None:
         layout = (matrix.starts, matrix.stops, matrix.indices, matrix.values)
-        (_scatter_rows if transposed else _gather_rows)(*layout, *arrays)
+        (_scatter_rows if transposed else _gather_rows)(layout, *arrays)
     else:
         kernel = _scatter_dropped_rows if transposed else _gather_dropped_rows
-        kernel(*dropped_layout(matrix, dropout), *arrays)
+        kernel(dropped_layout(matrix, dropout), *arrays)
     return out
 
 
@@ -223,14 +223,8 @@ def dropped_layout(matrix: FixedSparse, dropout: Dropout) -> DroppedLayout:
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather_rows(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    dense: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def _gather_rows(layout: Any, dense: np.ndarray, out: np.ndarray) -> None:
+    starts, stops, indices, values = layout
     for batch in range(out.shape[0]):
         matrix = batch * starts.shape[0] // out.shape[0]
         for row in range(out.shape[1]):
@@ -239,14 +233,8 @@ def _gather_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def _scatter_rows(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    dense: np.ndarray,
-    out: np.ndarray,
-) -> None:
+def _scatter_rows(layout: Any, dense: np.ndarray, out: np.ndarray) -> None:
+    starts, stops, indices, values = layout
     out[:] = 0
     for batch in range(out.shape[0]):
         matrix = batch * starts.shape[0] // out.shape[0]
@@ -256,53 +244,25 @@ def _scatter_rows(
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather_dropped_rows(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    bases: np.ndarray,
-    keys: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
-    dense: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    bits, factors, kept = row_buffers(starts, stops, values)
+def _gather_dropped_rows(layout: Any, dense: np.ndarray, out: np.ndarray) -> None:
+    buffers = row_buffers(layout[0], layout[1], layout[3])
+    factors, kept = buffers[1:]
     for batch in range(out.shape[0]):
-        matrix = batch * starts.shape[0] // out.shape[0]
+        matrix = batch * layout[0].shape[0] // out.shape[0]
         for row in range(out.shape[1]):
-            start, stop = starts[matrix, row], stops[matrix, row]
-            row_bits(start - bases[matrix], stop - start, keys[batch], bits)
-            left = keep_survivors(
-                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
-            )
+            left = surviving_row(layout, matrix, row, batch, buffers)
             weighted_sum(factors[:left], kept[:left], dense[batch], out[batch, row])
 
 
 @numba.njit(cache=True, nogil=True)
-def _scatter_dropped_rows(
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    bases: np.ndarray,
-    keys: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
-    dense: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    bits, factors, kept = row_buffers(starts, stops, values)
+def _scatter_dropped_rows(layout: Any, dense: np.ndarray, out: np.ndarray) -> None:
+    buffers = row_buffers(layout[0], layout[1], layout[3])
+    factors, kept = buffers[1:]
     out[:] = 0
     for batch in range(out.shape[0]):
-        matrix = batch * starts.shape[0] // out.shape[0]
+        matrix = batch * layout[0].shape[0] // out.shape[0]
         for row in range(dense.shape[1]):
-            start, stop = starts[matrix, row], stops[matrix, row]
-            row_bits(start - bases[matrix], stop - start, keys[batch], bits)
-            left = keep_survivors(
-                values[start:stop], indices[start:stop], bits, threshold, scale, factors, kept
-            )
+            left = surviving_row(layout, matrix, row, batch, buffers)
             scatter_row(factors[:left], kept[:left], dense[batch, row], out[batch])
 
 
@@ -328,19 +288,15 @@ def row_bits(first: int, count: int, key: np.ndarray, bits: np.ndarray) -> None:
 
 
 @numba.njit(inline="always")
-def keep_survivors(
-    values: np.ndarray,
-    indices: np.ndarray,
-    bits: np.ndarray,
-    threshold: np.uint32,
-    scale: float,
-    factors: np.ndarray,
-    kept: np.ndarray,
-) -> int:
+def surviving_row(layout: Any, matrix: int, row: int, trial: int, buffers: Any) -> int:
     """Write what dropout leaves of a row, rescaled, and return how much it is: numba code."""
+    starts, stops, indices, values, bases, keys, threshold, scale = layout
+    bits, factors, kept = buffers
+    start, stop = starts[matrix, row], stops[matrix, row]
+    row_bits(start - bases[matrix], stop - start, keys[trial], bits)
     left = 0
-    for k in range(values.size):  # without a branch: it could not be predicted
-        factors[left], kept[left] = values[k] * scale, indices[k]
+    for k in range(stop - start):  # without a branch: it could not be predicted
+        factors[left], kept[left] = values[start + k] * scale, indices[start + k]
         left += bits[k] < threshold
     return left
 

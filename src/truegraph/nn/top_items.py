@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numba
 import numpy as np
@@ -64,26 +65,22 @@ def rank_items(
         found = np.asarray(score_users(users[part]), dtype=np.float32)
         if found.shape[1] != n_items:
             raise InputError(f"the model scores {found.shape[1]} items, but there are {n_items}.")
-        _best(found, candidates, starts[first:], masked.indices, items[part], scores[part])
+        gone, lists = (starts[first:], masked.indices), (items[part], scores[part])
+        _best(found, candidates, gone, lists)
     return items, scores
 
 
 @numba.njit(cache=True, nogil=True)
-def _best(
-    found: np.ndarray,
-    candidates: np.ndarray,
-    starts: np.ndarray,
-    masked: np.ndarray,
-    items: np.ndarray,
-    scores: np.ndarray,
-) -> None:
+def _best(found: np.ndarray, candidates: np.ndarray, masked: Any, lists: Any) -> None:
+    starts, gone = masked
+    items, scores = lists
     open_items = np.empty(found.shape[1], np.bool_)
     depth = items.shape[1]
     for row in range(found.shape[0]):
         own, best, names = found[row], scores[row], items[row]
         open_items[:] = candidates
         for place in range(starts[row], starts[row + 1]):
-            open_items[masked[place]] = False
+            open_items[gone[place]] = False
         filled = 0
         for item in range(own.size):
             score = own[item]

@@ -105,7 +105,7 @@ def test_the_mode_is_found_from_anywhere() -> None:
 def test_a_sweep_keeps_the_degrees() -> None:
     first, second = np.array([0, 0, 1, 2], dtype=np.int32), np.array([1, 2, 2, 3], dtype=np.int32)
     w, degree = np.ones(4), np.empty(4)
-    stuck = gibbs.sweep(first, second, np.full(4, 0.2), 5.0, w, degree, np.random.default_rng(0))
+    stuck = gibbs.sweep((first, second, np.full(4, 0.2), 5.0), w, degree, np.random.default_rng(0))
     assert stuck == 0
     sums = np.bincount(first, w, 4) + np.bincount(second, w, 4)
     np.testing.assert_allclose(degree, sums, rtol=1e-12)

@@ -19,7 +19,7 @@ def lists(
     nearest = np.full((len(points), k), np.inf, dtype=np.float32)
     found = np.full((len(points), k), len(points), dtype=np.int32)
     order = np.argsort(wanted[:, 0], kind="stable")
-    search_cells(ready, own, order, wanted, *cell_tiles(ready, cells, n_cells), nearest, found)
+    search_cells(ready, own, order, wanted, cell_tiles(ready, cells, n_cells), nearest, found)
     return nearest, found
 
 

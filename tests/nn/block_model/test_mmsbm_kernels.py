@@ -52,7 +52,7 @@ def kernel_phi_gradient(graph, phi, theta, n_partners, seed=SEED):
     pi, beta = phi / phi.sum(axis=1, keepdims=True), theta[:, 1] / theta.sum(axis=1)
     gradient = np.empty_like(phi)
     nodes = np.arange(len(phi))
-    phi_gradient(nodes, indptr, indices, pi, beta, ACROSS, n_partners, seed, gradient)
+    phi_gradient(nodes, (indptr, indices), (pi, beta, ACROSS), n_partners, seed, gradient)
     return gradient / phi.sum(axis=1, keepdims=True)
 
 
@@ -97,6 +97,6 @@ def test_theta_gradient_is_the_derivative_of_the_log_likelihood():
     sources, targets, indptr, indices = pairs_of(graph)
     in_links = np.zeros(len(beta))
     sum_of_shares(sources, targets, pi, beta, ACROSS, in_links)
-    in_non_links = shares_in_non_links(indptr, indices, pi, beta, ACROSS, n_drawn, SEED)
+    in_non_links = shares_in_non_links((indptr, indices), (pi, beta, ACROSS), n_drawn, SEED)
     np.testing.assert_allclose(in_links, shares[linked].sum(axis=0))
     np.testing.assert_allclose(in_non_links / n_drawn, shares[~linked].mean(axis=0), rtol=0.01)

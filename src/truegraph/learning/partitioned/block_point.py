@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-from truegraph.learning.solve.dual import DualPoint, Problem, moved_multipliers
+from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
 
 Floats = NDArray[np.float64]
@@ -43,36 +43,10 @@ class BlockPoint(DualPoint):
         self.pairs, self.lam = pairs, pairs[: problem.candidates.shape[0], 0].copy()
         self._evaluate()
 
-    def _evaluate(self) -> None:
-        own, c = self.lam.size, self.problem.candidates
-        self.degree, self.diagonal, potential = (np.empty(own) for _ in range(3))
-        self.active, self.cut = (np.empty(own, dtype=np.int64) for _ in range(2))
-        self.pull, self.outside = np.empty(own), np.empty(own)
-        _evaluate_block(
-            c.indptr,
-            c.indices,
-            c.data,
-            self.theta,
-            self.pairs,
-            self.degree,
-            potential,
-            self.outside,
-            self.pull,
-            self.diagonal,
-            self.active,
-            self.cut,
-            self.problem.columns,
-            self.problem.values,
-        )
-        self.problem.owner = self
-        self._potential = float(potential.sum())
-        self.value = self._potential - float(np.log(self.lam).sum())
-
-    def _changed(self, change: Floats) -> Floats:
-        change = np.where(change > -0.5, change, 0.5 * np.expm1(2.0 * change + 1.0) - 0.5)
-        changed = self.pairs.copy()
-        changed[: change.size] = moved_multipliers(self.pairs[: change.size], change)
-        return changed
+    def _fill(self, *out: NDArray[Any]) -> None:
+        self.outside, self.pull = np.empty(self.lam.size), np.empty(self.lam.size)
+        self.cut = np.empty(self.lam.size, dtype=np.int64)
+        _evaluate_block(self._state, self.outside, self.pull, self.cut, *out)
 
     @property
     def own_pairs(self) -> Floats:
@@ -87,22 +61,19 @@ class BlockPoint(DualPoint):
 
 @njit(parallel=True, cache=True, nogil=True)
 def _evaluate_block(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    degree: Any,
-    potential: Any,
+    state: Any,
     outside: Any,
     pull: Any,
+    cut: Any,
+    degree: Any,
+    potential: Any,
     diagonal: Any,
     active: Any,
-    cut: Any,
     columns: Any,
     values: Any,
 ) -> None:
     """As `kernels.evaluate`, for own nodes whose pairs to the halo count whole."""
+    indptr, indices, distance, theta, lam = state
     own = degree.size
     for i in prange(own):
         total = 0.0
@@ -133,13 +104,3 @@ def _evaluate_block(
         active[i] = at - indptr[i]
         cut[i] = crossing
         diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * (active[i] + crossing)
-
-
-@njit(parallel=True, cache=True, nogil=True)
-def block_weights(
-    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
-) -> None:
-    """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z) of own nodes' pairs."""
-    for i in prange(indptr.size - 1):
-        for e in range(indptr[i], indptr[i + 1]):
-            out[e] = max(0.0, slack_of(lam, i, indices[e], theta * distance[e]))

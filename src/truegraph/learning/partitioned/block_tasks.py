@@ -81,7 +81,6 @@ def evaluate(plan: Plan, partition: int, k: int, theta: float, tol: float) -> Ev
     point, start = _point(plan, partition, k, theta)
     product = point.lam * point.degree
     ends = point.active + point.cut
-    gap = float(np.sum(product - 1.0 - np.log(product))) if product.min() > 0.0 else np.inf
     crossing = point.cut > 0
     follow = point.cut / (point.cut + 2.0 / point.lam**2)
     stretch = point.lam * point.pull / np.maximum(product + ends * point.lam**2, 1e-300)
@@ -89,7 +88,7 @@ def evaluate(plan: Plan, partition: int, k: int, theta: float, tol: float) -> Ev
     high = largest(residual, _HIGH_SHARE * np.sqrt(tol))
     return Evaluation(
         value=point.shared_value,
-        gap=gap,
+        gap=point.gap,
         edges=int(ends.sum()),
         steepest=float(residual.max()),
         stiff=int((follow > _STIFF).sum()),

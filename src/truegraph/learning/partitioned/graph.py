@@ -18,13 +18,13 @@ from truegraph.data.storage import read_json, write_json
 from truegraph.errors import DataError, InputError
 from truegraph.extras import import_extra
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.partitioned.block_point import block_weights
 from truegraph.learning.partitioned.blocks import joined_blocks, load_block, positions_of
 from truegraph.learning.partitioned.folder import Folder
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
 from truegraph.learning.search.order import restored
 from truegraph.learning.search.two_levels import CellSizes
+from truegraph.learning.solve import kernels
 from truegraph.runtime.memory import physical_memory
 
 _GRAPH = "graph.json"
@@ -188,8 +188,7 @@ class PartitionedGraph:
         candidates = joined_blocks(self._plan, self._k)
         weights = np.empty(candidates.nnz)
         lam = np.asarray(self._stored_multipliers())
-        rows = (candidates.indptr, candidates.indices, candidates.data)
-        block_weights(*rows, self.certificate.theta, lam, weights)
+        kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), weights)
         adjacency = csr_array(
             (self.certificate.scale * weights, candidates.indices.copy(), candidates.indptr.copy()),
             shape=candidates.shape,
@@ -214,8 +213,7 @@ class PartitionedGraph:
         stored = self._stored_multipliers()
         lam = np.concatenate([stored[start:stop], stored[halo]])
         out = np.empty(candidates.nnz)
-        rows = (candidates.indptr, candidates.indices, candidates.data)
-        block_weights(*rows, self.certificate.theta, lam, out)
+        kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), out)
         return out
 
     def _ids(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:

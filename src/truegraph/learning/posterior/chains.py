@@ -98,6 +98,11 @@ class Target:
             scale=scale,
         )
 
+    @property
+    def drawn(self) -> tuple[Any, ...]:
+        """What a sweep takes: the pairs in the random order, and the concentration."""
+        return self.first, self.second, self.t, self.concentration
+
     def in_order(self, values: NDArray[Any]) -> NDArray[Any]:
         """Return values (n_pairs,) of the random order in the order of the pair list."""
         return values[self.rank]
@@ -112,27 +117,16 @@ def _start(location: Any, concentration: float, rng: Any, w: Any) -> None:
 
 
 @_compiled
-def _run(
-    first: Any,
-    second: Any,
-    t: Any,
-    concentration: float,
-    w: Any,
-    degree: Any,
-    rng: Any,
-    followed: Any,
-    trace: Any,
-    centres: Any,
-    sums: Any,
-) -> int:
+def _run(drawn: Any, w: Any, degree: Any, rng: Any, kept: Any) -> int:
     """Do as many sweeps as the trace has rows; return how many weights could not be drawn.
 
     Fills trace (sweeps, followed + 1), the last column with the total weight. Adds the weights and
     degrees and their squares, as seen from the two centres, to the two sums.
     """
+    followed, trace, centres, sums = kept
     stuck = 0
     for s in range(trace.shape[0]):
-        stuck += sweep(first, second, t, concentration, w, degree, rng)
+        stuck += sweep(drawn, w, degree, rng)
         for k in range(followed.size):
             trace[s, k] = w[followed[k]]
         trace[s, followed.size] = 0.5 * degree.sum()
@@ -187,18 +181,7 @@ class Chain:
         at_once = max(1, _PAIRS_AT_ONCE // self.weights.size)
         while sweeps > 0 and not stop.is_set():
             trace = np.empty((min(sweeps, at_once), target.followed.size + 1))
-            self.stuck += _run(
-                target.first,
-                target.second,
-                target.t,
-                target.concentration,
-                self.weights,
-                self._degree,
-                self._rng,
-                target.followed,
-                trace,
-                (target.centre, target.degree),
-                self.sums,
-            )
+            kept = (target.followed, trace, (target.centre, target.degree), self.sums)
+            self.stuck += _run(target.drawn, self.weights, self._degree, self._rng, kept)
             self._traces.append(trace)
             sweeps -= len(trace)

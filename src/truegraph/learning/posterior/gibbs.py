@@ -25,26 +25,21 @@ _compiled = njit(cache=True, nogil=True, error_model="numpy")
 
 
 @_compiled
-def sweep(
-    first: Any, second: Any, t: Any, concentration: float, w: Any, degree: Any, rng: Any
-) -> int:
+def sweep(pairs: Any, w: Any, degree: Any, rng: Any) -> int:
     """Draw every weight once, in the order given; return how many could not be drawn.
 
     Parameters
     ----------
-    first, second : ndarray of int, shape (n_pairs,)
-        Nodes of the pairs. In random order: with one node's pairs in a row, every step would
-        wait for the one before.
-    t : ndarray of shape (n_pairs,)
-        theta z.
-    concentration : float
-        kappa.
+    pairs : (first, second, t, concentration)
+        Nodes of the pairs, theta z, each of shape (n_pairs,), and kappa. In random order: with one
+        node's pairs in a row, every step would wait for the one before.
     w : ndarray of shape (n_pairs,)
         The present weights, replaced in place.
     degree : ndarray of shape (n_nodes,)
         Overwritten.
     rng : numpy.random.Generator
     """
+    first, second, t, concentration = pairs
     degree[:] = 0.0  # anew in every sweep, so that no rounding errors pile up
     for e in range(w.size):
         degree[first[e]] += w[e]

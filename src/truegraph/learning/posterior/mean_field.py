@@ -46,11 +46,7 @@ _NEGLIGIBLE = 1e-12  # slopes below are left out of Newton's equations
 
 @njit(parallel=True, cache=True, nogil=True)
 def _evaluate(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
+    state: Any,
     concentration: float,
     degree: Any,
     potential: Any,
@@ -60,6 +56,7 @@ def _evaluate(
     values: Any,
 ) -> None:
     """Do what `kernels.evaluate` does, for the mean-field dual."""
+    indptr, indices, distance, theta, lam = state
     spread = math.sqrt(0.5 / concentration)
     for i in prange(lam.shape[0]):
         total = 0.0
@@ -85,8 +82,9 @@ def _evaluate(
 
 
 @njit(parallel=True, cache=True, nogil=True)
-def _locations(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any) -> None:
+def _locations(state: Any, out: Any) -> None:
     """Fill out (entries,) with x."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
             out[e] = slack_of(lam, i, indices[e], theta * distance[e])
@@ -108,31 +106,13 @@ class MeanFieldPoint(DualPoint):
     def _at(self, pairs: Floats) -> Self:
         return type(self)(self.problem, self.theta, self.concentration, pairs)
 
-    def _evaluate(self) -> None:
-        nodes, c = self.lam.size, self.problem.candidates
-        self.degree, self.diagonal, potential = (np.empty(nodes) for _ in range(3))
-        self.active = np.empty(nodes, dtype=np.int64)
-        _evaluate(
-            c.indptr,
-            c.indices,
-            c.data,
-            self.theta,
-            self.pairs,
-            self.concentration,
-            self.degree,
-            potential,
-            self.diagonal,
-            self.active,
-            self.problem.columns,
-            self.problem.values,
-        )
-        self.problem.owner = self
-        self.value = float(potential.sum() - np.log(self.lam).sum())
+    def _fill(self, *out: NDArray[Any]) -> None:
+        _evaluate(self._state, self.concentration, *out)
 
     def locations(self) -> Floats:
         """Return x (stored candidate entries,)."""
-        c, out = self.problem.candidates, np.empty(self.problem.candidates.nnz)
-        _locations(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
+        out = np.empty(self.problem.candidates.nnz)
+        _locations(self._state, out)
         return out
 
 

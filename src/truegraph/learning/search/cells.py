@@ -113,15 +113,7 @@ def _offer_near(scores: Any, ids: Any, own: int, nearest: Any, found: Any) -> No
 
 @njit(parallel=True, cache=True, nogil=True)
 def search_cells(
-    queries: Any,
-    own: Any,
-    order: Any,
-    wanted: Any,
-    tiles: Any,
-    ids: Any,
-    first_tiles: Any,
-    nearest: Any,
-    found: Any,
+    queries: Any, own: Any, order: Any, wanted: Any, points: Any, nearest: Any, found: Any
 ) -> None:
     """Fill the lists of every query from the cells that it wants.
 
@@ -135,12 +127,14 @@ def search_cells(
         The queries, those near one another in a row.
     wanted : ndarray of int, shape (n, width)
         Cells, nearest first.
-    tiles, ids, first_tiles : as in `cell_tiles`
+    points : (tiles, ids, first_tiles)
+        As `cell_tiles` returns them.
     nearest : ndarray of float32, shape (n, k)
         Given as infinity, returned as squared distances, nearest first.
     found : ndarray of int32, shape (n, k)
         Given as a number beyond all ids, returned as ids; it stays where there were too few.
     """
+    tiles, ids, first_tiles = points
     n_cells = first_tiles.size - 1
     for group in prange((order.size + _GROUP - 1) // _GROUP):
         members = order[group * _GROUP : (group + 1) * _GROUP]

@@ -60,20 +60,11 @@ def _search_dense(queries: Any, own: Any, tiles: Any, count: int, distances: Any
 
 
 @_compiled
-def _search_sparse(
-    indptr: Any,
-    indices: Any,
-    data: Any,
-    own: Any,
-    column_start: Any,
-    column_rows: Any,
-    column_data: Any,
-    query_norms: Any,
-    base_norms: Any,
-    distances: Any,
-    ids: Any,
-) -> None:
+def _search_sparse(queries: Any, own: Any, base: Any, norms: Any, distances: Any, ids: Any) -> None:
     """Fill (distances, ids) of shape (queries, k) through an inverted index of the base."""
+    indptr, indices, data = queries
+    column_start, column_rows, column_data = base
+    query_norms, base_norms = norms
     n_queries, count = own.size, base_norms.size
     for block in prange((n_queries + _QUERY_BLOCK - 1) // _QUERY_BLOCK):
         products = np.empty(count)
@@ -139,19 +130,11 @@ class ExactSearch:
         ids = np.full((rows, k), self.count, dtype=np.int32)
         own = np.asarray(own, dtype=np.int64)
         if isinstance(queries, csr_array):
-            _search_sparse(
-                queries.indptr,
-                queries.indices,
-                queries.data,
-                own,
-                self._columns.indptr,
-                self._columns.indices,
-                self._columns.data,
-                _squared_norms(queries),
-                self._norms,
-                distances,
-                ids,
+            given, base = (
+                (matrix.indptr, matrix.indices, matrix.data) for matrix in (queries, self._columns)
             )
+            norms = (_squared_norms(queries), self._norms)
+            _search_sparse(given, own, base, norms, distances, ids)
         else:
             dense = np.ascontiguousarray(queries, dtype=np.float64)
             _search_dense(dense, own, self._tiles, self.count, distances, ids)

@@ -36,25 +36,18 @@ def _restored_matrix(
     indptr = np.zeros_like(matrix.indptr)
     np.cumsum(np.diff(matrix.indptr)[rank], out=indptr[1:])
     indices, data = np.empty_like(matrix.indices), np.empty_like(matrix.data)
-    _fill(matrix.indptr, matrix.indices, matrix.data, order, rank, indptr, indices, data)
+    old = (matrix.indptr, matrix.indices, matrix.data)
+    _fill(old, order, rank, indptr, indices, data)
     return csr_array((data, indices, indptr), shape=matrix.shape)
 
 
 @njit(parallel=True, cache=True, nogil=True)
-def _fill(
-    old_start: Any,
-    old_indices: Any,
-    old_data: Any,
-    order: Any,
-    rank: Any,
-    indptr: Any,
-    indices: Any,
-    data: Any,
-) -> None:
+def _fill(old: Any, order: Any, rank: Any, indptr: Any, indices: Any, data: Any) -> None:
+    old_start, old_indices, old_data = old
     for i in prange(rank.size):
-        old = slice(old_start[rank[i]], old_start[rank[i] + 1])
-        new = slice(indptr[i], indptr[i + 1])
-        columns = order[old_indices[old]]
+        from_row = slice(old_start[rank[i]], old_start[rank[i] + 1])
+        to_row = slice(indptr[i], indptr[i + 1])
+        columns = order[old_indices[from_row]]
         by_column = np.argsort(columns)
-        indices[new] = columns[by_column]
-        data[new] = old_data[old][by_column]
+        indices[to_row] = columns[by_column]
+        data[to_row] = old_data[from_row][by_column]

@@ -250,7 +250,7 @@ def search_lists(
     nearest = np.full((len(queries), k), np.inf, dtype=np.float32)
     found = np.full((len(queries), k), absent, dtype=np.int32)
     order = np.argsort(wanted[:, 0], kind="stable")
-    search_cells(queries, own, order, wanted, points, ids, with_empty, nearest, found)
+    search_cells(queries, own, order, wanted, (points, ids, with_empty), nearest, found)
     return found
 
 

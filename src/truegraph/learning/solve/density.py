@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit, prange
 from scipy.sparse import csr_array
 
-from truegraph.learning.solve.kernels import isolated_start, slack_of
+from truegraph.learning.solve.kernels import isolated_start, slack_of, state_of
 from truegraph.learning.solve.solver import Solution
 
 _compiled = njit(parallel=True, cache=True, nogil=True)
@@ -31,10 +31,9 @@ _FIRST_SLOPE = 1.2  # of log theta over log degree: the degree falls a little sl
 
 
 @_compiled
-def _count_edges(
-    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
-) -> None:
+def _count_edges(state: Any, out: Any) -> None:
     """Fill out (N,) with the number of each node's pairs that lam gives weight to."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         count = 0
         for e in range(indptr[i], indptr[i + 1]):
@@ -58,7 +57,7 @@ class NodesAlone:
         """Return the mean degree, not quite zero where rounding leaves no edge."""
         c = self._candidates
         isolated_start(c.indptr, c.data, theta, self._multipliers)
-        _count_edges(c.indptr, c.indices, c.data, theta, self._multipliers, self._counts)
+        _count_edges(state_of(c, theta, self._multipliers), self._counts)
         return max(1.0, float(self._counts.sum())) / self._counts.size
 
     def theta(self, degree: float) -> float:

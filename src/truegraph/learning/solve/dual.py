@@ -6,7 +6,7 @@ The mathematics is explained in `truegraph.learning.solve.solver`.
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,24 +44,20 @@ class DualPoint:
         self._evaluate()
 
     def _evaluate(self) -> None:
-        nodes, c = self.lam.size, self.problem.candidates
-        self.degree, self.diagonal, potential = (np.empty(nodes) for _ in range(3))
-        self.active = np.empty(nodes, dtype=np.int64)
-        kernels.evaluate(
-            c.indptr,
-            c.indices,
-            c.data,
-            self.theta,
-            self.pairs,
-            self.degree,
-            potential,
-            self.diagonal,
-            self.active,
-            self.problem.columns,
-            self.problem.values,
-        )
+        self.degree, self.diagonal, potential = (np.empty(self.lam.size) for _ in range(3))
+        self.active = np.empty(self.lam.size, dtype=np.int64)
+        hessian = (self.diagonal, self.active, self.problem.columns, self.problem.values)
+        self._fill(self.degree, potential, *hessian)
         self.problem.owner = self
         self.value = float(potential.sum() - np.log(self.lam).sum())
+
+    def _fill(self, *out: NDArray[Any]) -> None:
+        """Fill degree, potential, diagonal, active, columns and values."""
+        kernels.evaluate(self._state, *out)
+
+    @property
+    def _state(self) -> tuple[Any, ...]:
+        return kernels.state_of(self.problem.candidates, self.theta, self.pairs)
 
     @property
     def gradient(self) -> Floats:
@@ -113,8 +109,8 @@ class DualPoint:
 
     def predicted(self, theta: float) -> DualPoint:
         """Return a first guess for another theta: this point moved along the path's tangent."""
-        c, pull = self.problem.candidates, np.empty(self.lam.size)
-        kernels.active_distances(c.indptr, c.indices, c.data, self.theta, self.pairs, pull)
+        pull = np.empty(self.lam.size)
+        kernels.active_distances(self._state, pull)
         right = math.log(theta / self.theta) * self.lam * pull
         step, _ = self._solve_hessian(right, 1e-2)
         pairs = self._changed(np.clip(step, -LONGEST_STEP, LONGEST_STEP))
@@ -122,9 +118,8 @@ class DualPoint:
 
     def edge_weights(self) -> Floats:
         """Return w(lam), one entry per stored candidate entry."""
-        c = self.problem.candidates
-        out = np.empty(c.nnz)
-        kernels.weights(c.indptr, c.indices, c.data, self.theta, self.pairs, out)
+        out = np.empty(self.problem.candidates.nnz)
+        kernels.weights(self._state, out)
         return out
 
     def _solve_hessian(self, right: Floats, tolerance: float) -> tuple[Floats, int]:
@@ -133,14 +128,17 @@ class DualPoint:
             self._evaluate()
         rows = (problem.candidates.indptr, self.active, problem.columns, problem.values)
         limit = 10 * step.size + 100
-        inner = kernels.conjugate_gradients(*rows, self.diagonal, right, tolerance, limit, step)
+        matrix = (*rows, self.diagonal)
+        inner = kernels.conjugate_gradients(matrix, right, tolerance, limit, step)
         return step, inner
 
 
 def moved_multipliers(pairs: Floats, change: Floats) -> Floats:
-    """Return multipliers (N, 2), pairs of floats, after a relative change (N,)."""
-    lam, lost = _sum_with_error(pairs[:, 0], pairs[:, 0] * change)
-    return np.column_stack(_sum_with_error(lam, lost + pairs[:, 1] * (1.0 + change)))
+    """Return multipliers (N, 2), pairs of floats, after a relative change of the first ones."""
+    own = pairs[: change.size]
+    lam, lost = _sum_with_error(own[:, 0], own[:, 0] * change)
+    moved = np.column_stack(_sum_with_error(lam, lost + own[:, 1] * (1.0 + change)))
+    return np.concatenate([moved, pairs[change.size :]])
 
 
 def _sum_with_error(a: Floats, b: Floats) -> tuple[Floats, Floats]:

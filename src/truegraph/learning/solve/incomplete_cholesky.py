@@ -25,16 +25,9 @@ _compiled = njit(nogil=True)
 
 
 @_compiled
-def _lower_pattern(
-    row_start: Any,
-    active: Any,
-    columns: Any,
-    values: Any,
-    diagonal: Any,
-    order: Any,
-    rank: Any,
-) -> Any:
+def _lower_pattern(matrix: Any, order: Any, rank: Any) -> Any:
     """Return the kept entries below the diagonal, in elimination order, as sorted CSR."""
+    row_start, active, columns, values, diagonal = matrix
     nodes = diagonal.size
     start = np.zeros(nodes + 1, dtype=np.int64)
     for r in range(nodes):
@@ -98,10 +91,9 @@ def _factorise(start: Any, lower: Any, entries: Any, diagonal: Any, order: Any) 
 
 
 @_compiled
-def _apply(
-    start: Any, lower: Any, entries: Any, pivots: Any, order: Any, right: Any, out: Any, work: Any
-) -> None:
+def _apply(factor: Any, right: Any, out: Any, work: Any) -> None:
     """Solve L L' out = right, out and right in node order, work in elimination order."""
+    order, start, lower, entries, pivots = factor
     nodes = order.size
     for r in range(nodes):
         value = right[order[r]]
@@ -126,28 +118,16 @@ def _dot(first: Any, second: Any) -> float:
 
 @_compiled
 def _conjugate_gradients(
-    row_start: Any,
-    active: Any,
-    columns: Any,
-    values: Any,
-    diagonal: Any,
-    right: Any,
-    order: Any,
-    start: Any,
-    lower: Any,
-    entries: Any,
-    pivots: Any,
-    tolerance: float,
-    max_iter: int,
-    solution: Any,
+    matrix: Any, right: Any, factor: Any, tolerance: float, max_iter: int, solution: Any
 ) -> int:
     """Solve (diagonal + off-diagonal) solution = right with a factor at hand; return the steps."""
+    row_start, active, columns, values, diagonal = matrix
     nodes = right.size
     residual, direction = np.empty(nodes), np.empty(nodes)
     conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
     for i in range(nodes):
         residual[i], solution[i] = right[i], 0.0
-    _apply(start, lower, entries, pivots, order, residual, conditioned, work)
+    _apply(factor, residual, conditioned, work)
     for i in range(nodes):
         direction[i] = conditioned[i]
     rho = _dot(residual, conditioned)
@@ -163,7 +143,7 @@ def _conjugate_gradients(
         for i in range(nodes):
             solution[i] += step * direction[i]
             residual[i] -= step * product[i]
-        _apply(start, lower, entries, pivots, order, residual, conditioned, work)
+        _apply(factor, residual, conditioned, work)
         rho_next = _dot(residual, conditioned)
         for i in range(nodes):
             direction[i] = direction[i] * (rho_next / rho) + conditioned[i]
@@ -177,22 +157,19 @@ class Factored:
 
     Parameters
     ----------
-    row_start, active : ndarray of int, shape (n_nodes + 1,) and (n_nodes,)
-        Where the off-diagonal entries of a row begin, and how many there are.
-    columns, values : ndarray of shape (entries,)
-    diagonal : ndarray of shape (n_nodes,)
+    matrix : (row_start, active, columns, values, diagonal)
+        Where the off-diagonal entries of a row begin, and how many there are, of shape
+        (n_nodes + 1,) and (n_nodes,); the entries; and the diagonal (n_nodes,).
     order : ndarray of int, shape (n_nodes,)
         Nodes in the order of elimination.
     """
 
-    def __init__(
-        self, row_start: Any, active: Any, columns: Any, values: Any, diagonal: Any, order: Any
-    ) -> None:
+    def __init__(self, matrix: tuple[Any, ...], order: Any) -> None:
         rank = np.empty(order.size, dtype=np.int64)
         rank[order] = np.arange(order.size)
-        self._matrix = (row_start, active, columns, values, diagonal)
-        start, lower, entries = _lower_pattern(*self._matrix, order, rank)
-        pivots = _factorise(start, lower, entries, diagonal, order)
+        self._matrix = matrix
+        start, lower, entries = _lower_pattern(matrix, order, rank)
+        pivots = _factorise(start, lower, entries, matrix[-1], order)
         self._factor = (order, start, lower, entries, pivots)
 
     def solve(
@@ -201,7 +178,5 @@ class Factored:
         """Return the solution (n_nodes,) and the conjugate gradient steps it took."""
         solution = np.empty(right.size)
         limit = 10 * right.size + 100
-        steps = _conjugate_gradients(
-            *self._matrix, right, *self._factor, tolerance, limit, solution
-        )
+        steps = _conjugate_gradients(self._matrix, right, self._factor, tolerance, limit, solution)
         return solution, steps

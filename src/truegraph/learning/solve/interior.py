@@ -56,7 +56,7 @@ class Interior:
         kernels.isolated_start(candidates.indptr, candidates.data, theta, self._multipliers)
         self._weights, self._slacks, self._second = (np.zeros(candidates.nnz) for _ in range(3))
         self._degree, self._products = np.empty(nodes), np.empty(nodes)
-        _centre(*self._pairs(), _FIRST_PRODUCT, self._weights, self._slacks)
+        _centre(self._state(), _FIRST_PRODUCT, self._weights, self._slacks)
         self._measure()
 
     def sharp(self) -> DualPoint:
@@ -77,15 +77,16 @@ class Interior:
         right -= multipliers * predictor * gained
         change, more = factored.solve(right, accuracy)
         length = min(1.0, _TO_THE_WALL * self._longest(target, change))
-        inside = (self._weights, self._slacks, self._second)
-        _move(*self._pairs(), target, *inside, change, length)
+        _move(self._state(), target, *self._inside(), change, length)
         self._multipliers = moved_multipliers(self._multipliers, length * change)
         self._measure()
         return inner + more
 
-    def _pairs(self) -> tuple[Any, Any, Any, float, Any]:
-        c = self.problem.candidates
-        return c.indptr, c.indices, c.data, self.theta, self._multipliers
+    def _state(self) -> tuple[Any, ...]:
+        return kernels.state_of(self.problem.candidates, self.theta, self._multipliers)
+
+    def _inside(self) -> tuple[Floats, Floats, Floats]:
+        return self._weights, self._slacks, self._second
 
     def _measure(self) -> None:
         indptr = self.problem.candidates.indptr
@@ -97,21 +98,20 @@ class Interior:
         """Return the matrix for relative changes of the multipliers, factored."""
         candidates, values = self.problem.candidates, self.problem.values
         diagonal = np.empty(candidates.shape[0])
-        _fill_matrix(*self._pairs(), self._weights, self._slacks, self._degree, values, diagonal)
+        _fill_matrix(self._state(), self._weights, self._slacks, self._degree, values, diagonal)
         self.problem.owner = None  # the Hessian of a point of the dual was there
         order = np.argsort(-self._multipliers[:, 0], kind="stable")
         lengths = np.diff(candidates.indptr)
-        return Factored(candidates.indptr, lengths, candidates.indices, values, diagonal, order)
+        rows = (candidates.indptr, lengths, candidates.indices, values)
+        return Factored((*rows, diagonal), order)
 
     def _fill_right_side(self, target: float, right: Floats) -> None:
-        inside = (self._weights, self._slacks, self._second)
-        _fill_right_side(*self._pairs(), target, *inside, self._degree, right)
+        _fill_right_side(self._state(), target, *self._inside(), self._degree, right)
 
     def _longest(self, target: float, change: Floats) -> float:
         """Return the longest step that keeps weights, slacks and multipliers positive."""
         found = np.empty(change.size)
-        inside = (self._weights, self._slacks, self._second)
-        _fill_longest(*self._pairs(), target, *inside, change, found)
+        _fill_longest(self._state(), target, *self._inside(), change, found)
         return float(found.min())
 
     def _predict(self, predictor: Floats) -> tuple[float, Floats]:
@@ -121,16 +121,14 @@ class Interior:
         """
         length = min(1.0, self._longest(0.0, predictor))
         gained, products = np.empty(predictor.size), np.empty(predictor.size)
-        inside = (self._weights, self._slacks, self._second)
-        _predict(*self._pairs(), *inside, predictor, length, gained, products)
+        _predict(self._state(), *self._inside(), predictor, length, gained, products)
         return float(products.sum()), gained
 
 
 @_compiled
-def _centre(
-    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, product: float, w: Any, s: Any
-) -> None:
+def _centre(state: Any, product: float, w: Any, s: Any) -> None:
     """Fill w and s (entries,) with the values that lam and w s = product have."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
             half = 0.5 * slack_of(lam, i, indices[e], theta * distance[e])
@@ -155,19 +153,9 @@ def _sums(indptr: Any, w: Any, s: Any, degree: Any, products: Any) -> None:
 
 
 @_compiled
-def _fill_matrix(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    w: Any,
-    s: Any,
-    degree: Any,
-    values: Any,
-    diagonal: Any,
-) -> None:
+def _fill_matrix(state: Any, w: Any, s: Any, degree: Any, values: Any, diagonal: Any) -> None:
     """Fill values (entries,) and diagonal (N,): diag(lam d) + 1/2 Lam S diag(w/(w+s)) S' Lam."""
+    indptr, indices, _, _, lam = state
     for i in prange(lam.shape[0]):
         curvature = 0.0
         half = 0.5 * lam[i, 0]
@@ -196,19 +184,10 @@ def _changes(
 
 @_compiled
 def _fill_right_side(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    target: float,
-    w: Any,
-    s: Any,
-    second: Any,
-    degree: Any,
-    right: Any,
+    state: Any, target: float, w: Any, s: Any, second: Any, degree: Any, right: Any
 ) -> None:
     """Fill right (N,) with 1 - lam d for the degrees to which the pairs go if lam stays."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         total = degree[i]
         for e in range(indptr[i], indptr[i + 1]):
@@ -219,19 +198,10 @@ def _fill_right_side(
 
 @_compiled
 def _fill_longest(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    target: float,
-    w: Any,
-    s: Any,
-    second: Any,
-    change: Any,
-    longest: Any,
+    state: Any, target: float, w: Any, s: Any, second: Any, change: Any, longest: Any
 ) -> None:
     """Fill longest (N,) with the step at which lam of a node, or w or s of a pair, is zero."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         shrinking = max(1e-300, -change[i])
         for e in range(indptr[i], indptr[i + 1]):
@@ -245,11 +215,7 @@ def _fill_longest(
 
 @_compiled
 def _predict(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
+    state: Any,
     w: Any,
     s: Any,
     second: Any,
@@ -263,6 +229,7 @@ def _predict(
     gained (N,) becomes the change of the degrees, products (N,) the sums of w s after `length` of
     that step.
     """
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         gain = 0.0
         product = 0.0
@@ -280,19 +247,10 @@ def _predict(
 
 @_compiled
 def _move(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    target: float,
-    w: Any,
-    s: Any,
-    second: Any,
-    change: Any,
-    length: float,
+    state: Any, target: float, w: Any, s: Any, second: Any, change: Any, length: float
 ) -> None:
     """Take w and s along by `length` of the step."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         for e in range(indptr[i], indptr[i + 1]):
             j = indices[e]

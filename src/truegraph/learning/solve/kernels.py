@@ -4,7 +4,10 @@ Every loop runs over rows in parallel and sums each row in a fixed order, and su
 taken over blocks of fixed size, so the bits do not depend on the number of threads.
 
 A candidate graph is the CSR structure ``(indptr, indices, distance)`` with both directions of
-every pair stored; ``theta`` multiplies the distances on the fly.
+every pair stored; ``theta`` multiplies the distances on the fly. Loops take it with the multipliers
+as ``state = (indptr, indices, distance, theta, lam)``, see `state_of`, and a matrix as
+``(row_start, active, columns, values, diagonal)``. What a parallel loop fills is an argument of its
+own: numba takes writing to an array that was unpacked from a tuple for dead code there.
 
 The node multipliers lam are pairs of floats (N, 2) whose exact sum is meant. A node far away has
 lam about 1 / w, so the slack (lam_i + lam_j) / 2 - theta z of its edges is lost to rounding when
@@ -17,9 +20,16 @@ from typing import Any
 
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 _BLOCK = 2048
 _compiled = njit(parallel=True, cache=True, nogil=True)
+
+
+def state_of(candidates: csr_array, theta: float, lam: NDArray[np.float64]) -> tuple[Any, ...]:
+    """Return what the loops take: the candidate graph, theta and the multipliers (N, 2)."""
+    return candidates.indptr, candidates.indices, candidates.data, theta, lam
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -34,17 +44,7 @@ def slack_of(lam: Any, i: int, j: int, scaled_distance: float) -> float:
 
 @_compiled
 def evaluate(
-    indptr: Any,
-    indices: Any,
-    distance: Any,
-    theta: float,
-    lam: Any,
-    degree: Any,
-    potential: Any,
-    diagonal: Any,
-    active: Any,
-    columns: Any,
-    values: Any,
+    state: Any, degree: Any, potential: Any, diagonal: Any, active: Any, columns: Any, values: Any
 ) -> None:
     """Evaluate the dual and its model Hessian for the node multipliers lam (N, 2), in one pass.
 
@@ -53,6 +53,7 @@ def evaluate(
     diag(max(lam d, 1)) + 1/2 Lam S diag(w > 0) S' Lam: diagonal (N,) is its diagonal; row i of the
     rest is columns and values (entries,) from indptr[i] to indptr[i] + active[i].
     """
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         total = 0.0
         energy = 0.0
@@ -77,17 +78,10 @@ def evaluate(
 
 @_compiled
 def conjugate_gradients(
-    row_start: Any,
-    active: Any,
-    columns: Any,
-    values: Any,
-    diagonal: Any,
-    right: Any,
-    tolerance: float,
-    max_iter: int,
-    solution: Any,
+    matrix: Any, right: Any, tolerance: float, max_iter: int, solution: Any
 ) -> int:
     """Solve (diagonal + off-diagonal) solution = right, Jacobi-preconditioned; return the steps."""
+    row_start, active, columns, values, diagonal = matrix
     n = right.size
     blocks = (n + _BLOCK - 1) // _BLOCK
     residual = right.copy()
@@ -162,18 +156,18 @@ def isolated_start(indptr: Any, distance: Any, theta: float, lam: Any) -> None:
 
 
 @_compiled
-def weights(indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any) -> None:
+def weights(state: Any, out: Any) -> None:
     """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z)."""
-    for i in prange(lam.shape[0]):
+    indptr, indices, distance, theta, lam = state
+    for i in prange(indptr.size - 1):
         for e in range(indptr[i], indptr[i + 1]):
             out[e] = max(0.0, slack_of(lam, i, indices[e], theta * distance[e]))
 
 
 @_compiled
-def active_distances(
-    indptr: Any, indices: Any, distance: Any, theta: float, lam: Any, out: Any
-) -> None:
+def active_distances(state: Any, out: Any) -> None:
     """Fill out (N,) with the sum of theta z over each node's pairs that carry weight."""
+    indptr, indices, distance, theta, lam = state
     for i in prange(lam.shape[0]):
         total = 0.0
         for e in range(indptr[i], indptr[i + 1]):

@@ -125,5 +125,5 @@ def _certified(
 def _dual_value(candidates: csr_array, theta: float, lam: NDArray[np.float64]) -> float:
     weights = np.empty(candidates.nnz)
     pairs = np.column_stack([lam, np.zeros(lam.size)])
-    kernels.weights(candidates.indptr, candidates.indices, candidates.data, theta, pairs, weights)
+    kernels.weights(kernels.state_of(candidates, theta, pairs), weights)
     return float(np.sum(1.0 + np.log(lam)) - 0.5 * np.sum(weights**2))

@@ -174,17 +174,8 @@ class AssortativeMMSBM:
     def _update_phi(self, half_step: float) -> None:
         nodes = self._rng.choice(self.n_nodes, self.batch_nodes, replace=False)
         gradient = np.empty((len(nodes), self.n_communities))
-        phi_gradient(
-            nodes,
-            self.indptr,
-            self.indices,
-            self.memberships_,
-            self.within_,
-            self.across,
-            self.batch_partners,
-            self._seed(),
-            gradient,
-        )
+        links, model = (self.indptr, self.indices), (self.memberships_, self.within_, self.across)
+        phi_gradient(nodes, links, model, self.batch_partners, self._seed(), gradient)
         phi = self._phi[nodes]
         # The kernel leaves out the factor 1 / sum(phi) of the derivative.
         gradient /= phi.sum(axis=1, keepdims=True)
@@ -194,12 +185,10 @@ class AssortativeMMSBM:
         n_links = len(self._links[0])
         n_non_links = self.n_nodes * (self.n_nodes - 1) // 2 - n_links
         n_drawn = _drawn_non_links(n_non_links)
-        pi, beta = self.memberships_, self.within_
+        links, model = (self.indptr, self.indices), (self.memberships_, self.within_, self.across)
         in_links = np.zeros(self.n_communities)
-        sum_of_shares(*self._links, pi, beta, self.across, in_links)
-        in_non_links = shares_in_non_links(
-            self.indptr, self.indices, pi, beta, self.across, n_drawn, self._seed()
-        )
+        sum_of_shares(*self._links, *model, in_links)
+        in_non_links = shares_in_non_links(links, model, n_drawn, self._seed())
         in_non_links *= n_non_links / max(n_drawn, 1)
         gradient = theta_gradient(self._theta, in_links, in_non_links)
         self._theta = _multiplicative_step(self._theta, gradient, half_step)

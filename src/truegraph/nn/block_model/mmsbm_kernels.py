@@ -87,15 +87,7 @@ def _add_evidence(
 
 @_compiled
 def phi_gradient(
-    nodes: Any,
-    indptr: Any,
-    indices: Any,
-    pi: Any,
-    beta: Any,
-    across: float,
-    n_partners: int,
-    seed: Any,
-    gradient: Any,
+    nodes: Any, links: Any, model: Any, n_partners: int, seed: Any, gradient: Any
 ) -> None:
     """Fill gradient (n, K) with sum_b d log Z_ab / d phi_a times sum(phi_a), for each node a.
 
@@ -103,6 +95,8 @@ def phi_gradient(
     are weighted to stand for all non-links. A node with more links than that still gets one
     non-link for every two links.
     """
+    indptr, indices = links
+    pi, beta, across = model
     n_nodes = pi.shape[0]
     difference = beta - across  # B(beta) - B(delta) of a link; of a non-link, its negative
     seen_by = np.full(n_nodes, -1, np.int64)
@@ -157,10 +151,10 @@ def _draw_non_link(state: Any, indptr: Any, indices: Any) -> Any:
 
 
 @_compiled
-def shares_in_non_links(
-    indptr: Any, indices: Any, pi: Any, beta: Any, across: float, n_drawn: int, seed: Any
-) -> Any:
+def shares_in_non_links(links: Any, model: Any, n_drawn: int, seed: Any) -> Any:
     """Return the sum (K,) of f_kk / Z over `n_drawn` non-links, drawn with replacement."""
+    indptr, indices = links
+    pi, beta, across = model
     shares = np.zeros(beta.size)
     sources = np.empty(_BLOCK, np.int64)
     targets = np.empty(_BLOCK, np.int64)

@@ -129,11 +129,11 @@ def solve_rows(matrix: csr_array, fixed: Floats, settings: IALSSettings) -> Floa
     starts, columns = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
     weights = np.array([settings.penalty, settings.confidence], dtype=np.float32)
     gram = _gram(fixed).astype(np.float32)
-    given = (starts, columns, fixed, gram, weights, found)
+    given = (starts, columns, fixed, gram, weights)
     chunks = max(_CHUNKS, matrix.shape[0] // _ROWS_AT_ONCE)
     in_parts(
         chunks,
-        lambda first, last: _solve(first, last, chunks, *given),
+        lambda first, last: _solve(first, last, chunks, given, found),
         least=numba.get_num_threads(),
     )
     return found
@@ -147,17 +147,8 @@ def _gram(vectors: Floats) -> NDArray[np.float64]:
 
 
 @numba.njit(parallel=True, cache=True, nogil=True)
-def _solve(
-    first_chunk: int,
-    last_chunk: int,
-    chunks: int,
-    starts: np.ndarray,
-    columns: np.ndarray,
-    fixed: np.ndarray,
-    gram: np.ndarray,
-    weights: np.ndarray,
-    found: np.ndarray,
-) -> None:
+def _solve(first_chunk: int, last_chunk: int, chunks: int, given: Any, found: np.ndarray) -> None:
+    starts, columns, fixed, gram, weights = given
     rows, width = found.shape
     penalty, confidence = weights[0], weights[1]
     for chunk in numba.prange(first_chunk, last_chunk):

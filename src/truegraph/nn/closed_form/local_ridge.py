@@ -8,6 +8,8 @@ candidates it is EASE's B, exactly.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -45,20 +47,17 @@ def local_weights(
     """
     n_items = int(columns.shape[1])
     solved = np.zeros((n_items, len(penalties), candidates.shape[1]), dtype=np.float32)
-    given = (
+    weighted = (
         columns.indptr.astype(np.int64),
         columns.indices.astype(np.int32),
         columns.data.astype(np.float32),
         user_weights.astype(np.float64),
-        candidates,
-        penalties.astype(np.float64),
-        diagonal_share,
-        solved,
     )
+    given = (weighted, candidates, penalties.astype(np.float64), diagonal_share)
     chunks = max(_CHUNKS, n_items // _ITEMS_AT_ONCE)
     in_parts(
         chunks,
-        lambda first, last: _solve_chunks(first, last, chunks, *given),
+        lambda first, last: _solve_chunks(first, last, chunks, given, solved),
         least=numba.get_num_threads(),
     )
     row, place = np.nonzero(candidates >= 0)
@@ -98,21 +97,12 @@ def _mark(starts: np.ndarray, values: np.ndarray, most: np.ndarray, kept: np.nda
 
 @numba.njit(parallel=True, cache=True, nogil=True)
 def _solve_chunks(
-    first_chunk: int,
-    last_chunk: int,
-    chunks: int,
-    starts: np.ndarray,
-    users: np.ndarray,
-    values: np.ndarray,
-    user_weights: np.ndarray,
-    candidates: np.ndarray,
-    penalties: np.ndarray,
-    diagonal_share: float,
-    solved: np.ndarray,
+    first_chunk: int, last_chunk: int, chunks: int, given: Any, solved: np.ndarray
 ) -> None:
+    columns, candidates, penalties, diagonal_share = given
     n_items, most = candidates.shape
     for chunk in numba.prange(first_chunk, last_chunk):
-        place_of = np.full(user_weights.size, -1, np.int32)
+        place_of = np.full(columns[3].size, -1, np.int32)
         gram = np.empty((most + 1, most + 1))
         factor = np.empty((most + 1, most + 1))
         own = np.empty(most + 1, np.int64)
@@ -124,7 +114,7 @@ def _solve_chunks(
                     own[count] = candidates[item, place]
                     count += 1
             own[count] = item
-            _gram(starts, users, values, user_weights, own[: count + 1], place_of, gram)
+            _gram(columns, own[: count + 1], place_of, gram)
             filled = 0
             for number in range(penalties.size):
                 _ridge(gram, count, penalties[number], diagonal_share, factor)
@@ -136,16 +126,9 @@ def _solve_chunks(
 
 
 @numba.njit(cache=True, nogil=True)
-def _gram(
-    starts: np.ndarray,
-    users: np.ndarray,
-    values: np.ndarray,
-    user_weights: np.ndarray,
-    own: np.ndarray,
-    place_of: np.ndarray,
-    gram: np.ndarray,
-) -> None:
+def _gram(columns: Any, own: np.ndarray, place_of: np.ndarray, gram: np.ndarray) -> None:
     """Fill the lower triangle of the Gram matrix of some columns."""
+    starts, users, values, user_weights = columns
     # The entries of these columns are put in the order of their users, then each user's are
     # multiplied with each other.
     size = own.size

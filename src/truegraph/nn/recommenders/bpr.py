@@ -56,7 +56,7 @@ class _Ranking(torch.autograd.Function):
         gradient = torch.zeros_like(vectors)
         array = vectors.detach().contiguous().numpy()
         kind = array.dtype.type
-        loss = _ranking(array, *triples, n_users, kind(penalty), gradient.numpy())
+        loss = _ranking(array, tuple(triples), n_users, kind(penalty), gradient.numpy())
         ctx.save_for_backward(gradient)
         return vectors.new_tensor(loss)
 
@@ -71,7 +71,7 @@ class _Penalty(torch.autograd.Function):
     def forward(ctx: Any, vectors: torch.Tensor, triples: Triples, n_users: int) -> torch.Tensor:
         gradient = torch.zeros_like(vectors)
         array = vectors.detach().contiguous().numpy()
-        total = _lengths(array, *triples, n_users, gradient.numpy())
+        total = _lengths(array, tuple(triples), n_users, gradient.numpy())
         ctx.save_for_backward(gradient)
         return vectors.new_tensor(total)
 
@@ -88,14 +88,9 @@ def _scaled(gradient: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
 # "reassoc" lets the compiler use vector lanes: another order of summation, fixed all the same
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _ranking(
-    vectors: np.ndarray,
-    users: np.ndarray,
-    positives: np.ndarray,
-    negatives: np.ndarray,
-    n_users: int,
-    penalty: float,
-    gradient: np.ndarray,
+    vectors: np.ndarray, triples: Any, n_users: int, penalty: float, gradient: np.ndarray
 ) -> float:
+    users, positives, negatives = triples
     width, count = vectors.shape[1], negatives.shape[1]
     share = vectors.dtype.type(1.0 / (users.size * count))
     total = 0.0
@@ -117,38 +112,24 @@ def _ranking(
                 to_liked[h] -= pull * user[h]
                 to_other[h] += pull * user[h]
     if penalty > 0:
-        squares = _lengths_scaled(
-            vectors, users, positives, negatives, n_users, penalty * share, gradient
-        )
+        squares = _lengths_scaled(vectors, triples, n_users, penalty * share, gradient)
         total += np.float64(penalty) * squares
     return total / (users.size * count)
 
 
 @numba.njit(cache=True, nogil=True)
-def _lengths(
-    vectors: np.ndarray,
-    users: np.ndarray,
-    positives: np.ndarray,
-    negatives: np.ndarray,
-    n_users: int,
-    gradient: np.ndarray,
-) -> float:
-    share = vectors.dtype.type(1.0 / negatives.size)
-    squares = _lengths_scaled(vectors, users, positives, negatives, n_users, share, gradient)
-    return squares / negatives.size
+def _lengths(vectors: np.ndarray, triples: Any, n_users: int, gradient: np.ndarray) -> float:
+    count = triples[2].size
+    share = vectors.dtype.type(1.0 / count)
+    return _lengths_scaled(vectors, triples, n_users, share, gradient) / count
 
 
 @numba.njit(cache=True, nogil=True)
 def _lengths_scaled(
-    vectors: np.ndarray,
-    users: np.ndarray,
-    positives: np.ndarray,
-    negatives: np.ndarray,
-    n_users: int,
-    factor: float,
-    gradient: np.ndarray,
+    vectors: np.ndarray, triples: Any, n_users: int, factor: float, gradient: np.ndarray
 ) -> float:
     """Add factor * v to the gradient of each vector; return half the sum of the squares."""
+    users, positives, negatives = triples
     times = np.zeros(vectors.shape[0], np.int64)
     for row in range(users.size):
         times[users[row]] += 1

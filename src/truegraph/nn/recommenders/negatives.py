@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import numba
 import numpy as np
@@ -66,9 +66,11 @@ class NegativePool:
         smallest = np.int32 if self._before[-1] < 2**31 else np.int64
         self._allowed = np.empty(len(self._excluded), dtype=smallest)
         self._totals = np.empty(self.shape[0], dtype=np.int64)
-        _allowed_before(
-            self._indptr, self._excluded, weights, self._before, self._allowed, self._totals
-        )
+        _allowed_before(weights, self._layout)
+
+    @property
+    def _layout(self) -> tuple[NDArray[Any], ...]:
+        return self._indptr, self._excluded, self._before, self._allowed, self._totals
 
     @property
     def excluded(self) -> csr_array:
@@ -116,10 +118,7 @@ class NegativePool:
             )
         items = np.empty((len(users), count), dtype=np.int64)
         places = rng.random((len(users), count))
-        _draw(
-            users, places, self._indptr, self._excluded, self._before, self._allowed,
-            self._totals, items,
-        )  # fmt: skip
+        _draw(users, places, self._layout, items)
         return items
 
 
@@ -145,14 +144,8 @@ def _whole_weights(popularity: NDArray[np.floating] | None, n_items: int) -> NDA
 
 
 @numba.njit(cache=True, nogil=True)
-def _allowed_before(
-    indptr: np.ndarray,
-    excluded: np.ndarray,
-    weights: np.ndarray,
-    before: np.ndarray,
-    allowed: np.ndarray,
-    totals: np.ndarray,
-) -> None:
+def _allowed_before(weights: np.ndarray, pool: Any) -> None:
+    indptr, excluded, before, allowed, totals = pool
     for user in range(totals.size):
         gone = 0
         for k in range(indptr[user], indptr[user + 1]):
@@ -162,16 +155,8 @@ def _allowed_before(
 
 
 @numba.njit(cache=True, nogil=True)
-def _draw(
-    users: np.ndarray,
-    places: np.ndarray,
-    indptr: np.ndarray,
-    excluded: np.ndarray,
-    before: np.ndarray,
-    allowed: np.ndarray,
-    totals: np.ndarray,
-    items: np.ndarray,
-) -> None:
+def _draw(users: np.ndarray, places: np.ndarray, pool: Any, items: np.ndarray) -> None:
+    indptr, excluded, before, allowed, totals = pool
     is_uniform = before[-1] == before.size - 1
     for row in range(users.size):
         start, stop = indptr[users[row]], indptr[users[row] + 1]

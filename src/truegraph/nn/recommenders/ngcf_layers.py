@@ -107,16 +107,10 @@ class _JoinedLayers(torch.autograd.Function):
         for place in range(count, 0, -1):
             layer = Layer(*flat[4 * place - 4 : 4 * place])
             own, sent = states[place - 1], messages[place - 1]
-            _deactivate(
-                array,
-                joined.numpy(),
-                place * width,
-                lengths[place - 1].numpy(),
-                states[place].numpy(),
-                _mask(ctx.dropouts[place - 1])[1],
-                ctx.slope,
-                to_state.numpy(),
-            )
+            part = (array, joined.numpy(), place * width)
+            slopes = (_mask(ctx.dropouts[place - 1])[1], np.float32(ctx.slope))
+            length, state = lengths[place - 1].numpy(), states[place].numpy()
+            _deactivate(part, length, state, slopes, to_state.numpy())
             product = to_state @ layer.matrix2.T
             to_bias = to_state.sum(0)
             to_weights[:0] = [sent.T @ to_state, to_bias, (own * sent).T @ to_state, to_bias]
@@ -169,17 +163,12 @@ def _scale_rows(state: np.ndarray, joined: np.ndarray, first: int, lengths: np.n
 
 @numba.njit(cache=True, nogil=True, fastmath={"reassoc"})
 def _deactivate(
-    to_joined: np.ndarray,
-    joined: np.ndarray,
-    first: int,
-    lengths: np.ndarray,
-    state: np.ndarray,
-    scale: np.float32,
-    slope: float,
-    to_state: np.ndarray,
+    part: Any, lengths: np.ndarray, state: np.ndarray, slopes: Any, to_state: np.ndarray
 ) -> None:
     """Turn the gradient of a layer's output into that before activation, in place."""
-    zero, leak = np.float32(0), np.float32(slope)
+    to_joined, joined, first = part
+    scale, leak = slopes
+    zero = np.float32(0)
     width = state.shape[1]
     for row in range(state.shape[0]):
         own, values = to_state[row], state[row]

@@ -26,8 +26,7 @@ class SampledMeans:
     """
 
     def __init__(self, adjacency: csr_array) -> None:
-        self.starts = adjacency.indptr.astype(np.int64)
-        self.neighbours = adjacency.indices.astype(np.int32)
+        self.layout = (adjacency.indptr.astype(np.int64), adjacency.indices.astype(np.int32))
 
     def __call__(self, dense: torch.Tensor, count: int, key: np.ndarray) -> torch.Tensor:
         """Return the mean of ``count`` drawn rows for each node.
@@ -54,14 +53,14 @@ class _Means(torch.autograd.Function):
         ctx.graph, ctx.count, ctx.key = graph, count, key
         out = torch.zeros_like(dense)
         rows = dense.detach().contiguous().numpy()
-        _gather(graph.starts, graph.neighbours, count, key, rows, out.numpy())
+        _add_means(graph.layout, count, key, rows, out.numpy(), False)
         return out
 
     @staticmethod
     def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None, None]:
         out = torch.zeros_like(gradient)
         rows = gradient.contiguous().numpy()
-        _scatter(ctx.graph.starts, ctx.graph.neighbours, ctx.count, ctx.key, rows, out.numpy())
+        _add_means(ctx.graph.layout, ctx.count, ctx.key, rows, out.numpy(), True)
         return out, None, None, None
 
 
@@ -72,36 +71,17 @@ def _drawn(node: int, place: int, count: int, degree: int, key: np.ndarray) -> n
 
 
 @numba.njit(cache=True, nogil=True)
-def _gather(
-    starts: np.ndarray,
-    neighbours: np.ndarray,
-    count: int,
-    key: np.ndarray,
-    dense: np.ndarray,
-    out: np.ndarray,
+def _add_means(
+    graph: Any, count: int, key: np.ndarray, rows: np.ndarray, out: np.ndarray, transposed: bool
 ) -> None:
-    share = dense.dtype.type(1.0 / count)
+    """Add the drawn rows to each node's, or (transposed) each node's to the drawn ones."""
+    starts, neighbours = graph
+    share = rows.dtype.type(1.0 / count)
     for node in range(out.shape[0]):
         degree = starts[node + 1] - starts[node]
         for place in range(count if degree > 0 else 0):
-            row = dense[neighbours[starts[node] + _drawn(node, place, count, degree, key)]]
-            for h in range(out.shape[1]):
-                out[node, h] += share * row[h]
-
-
-@numba.njit(cache=True, nogil=True)
-def _scatter(
-    starts: np.ndarray,
-    neighbours: np.ndarray,
-    count: int,
-    key: np.ndarray,
-    gradient: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    share = gradient.dtype.type(1.0 / count)
-    for node in range(gradient.shape[0]):
-        degree = starts[node + 1] - starts[node]
-        for place in range(count if degree > 0 else 0):
-            row = out[neighbours[starts[node] + _drawn(node, place, count, degree, key)]]
-            for h in range(out.shape[1]):
-                row[h] += share * gradient[node, h]
+            drawn = neighbours[starts[node] + _drawn(node, place, count, degree, key)]
+            row = rows[node] if transposed else rows[drawn]
+            target = out[drawn] if transposed else out[node]
+            for h in range(target.size):
+                target[h] += share * row[h]

@@ -6,6 +6,8 @@ before another one if its score is higher or, at equal scores, its number lower.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 import torch
@@ -28,10 +30,8 @@ class HeldOutRecall:
     def __init__(self, train: csr_array, held_out: csr_array, k: int = 20) -> None:
         self.k = k
         self.users = np.flatnonzero(np.diff(held_out.indptr))
-        self._layout = [
-            part.astype(np.int64)
-            for part in (train.indptr, train.indices, held_out.indptr, held_out.indices)
-        ]
+        parts = (train.indptr, train.indices, held_out.indptr, held_out.indices)
+        self._layout = tuple(part.astype(np.int64) for part in parts)
 
     def __call__(self, vectors: torch.Tensor, n_users: int) -> float:
         """Return the recall of vectors (n_users + n_items, d), users first."""
@@ -41,21 +41,13 @@ class HeldOutRecall:
             part = slice(start, start + _BLOCK)
             chosen = self.users[part]
             scores = vectors[:n_users].detach()[torch.from_numpy(chosen)] @ items.T
-            _recalls(self.k, recalls[part], scores.numpy(), chosen, *self._layout)
+            _recalls(self.k, recalls[part], scores.numpy(), chosen, self._layout)
         return float(recalls.mean())
 
 
 @numba.njit(cache=True, nogil=True)
-def _recalls(
-    k: int,
-    out: np.ndarray,
-    scores: np.ndarray,
-    users: np.ndarray,
-    train_starts: np.ndarray,
-    train_items: np.ndarray,
-    held_starts: np.ndarray,
-    held_items: np.ndarray,
-) -> None:
+def _recalls(k: int, out: np.ndarray, scores: np.ndarray, users: np.ndarray, layout: Any) -> None:
+    train_starts, train_items, held_starts, held_items = layout
     for row in range(users.size):
         own, user = scores[row], users[row]
         for place in range(train_starts[user], train_starts[user + 1]):

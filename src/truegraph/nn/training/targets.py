@@ -115,15 +115,9 @@ class _CrossEntropy(torch.autograd.Function):
     def forward(ctx: Any, logits: torch.Tensor, targets: Targets) -> torch.Tensor:
         losses = logits.new_empty(len(logits))
         gradient = torch.zeros_like(logits)
-        _cross_entropy_kernel(
-            logits.detach().contiguous().numpy(),
-            targets.nodes,
-            targets.classes,
-            targets.weights,
-            targets.offsets,
-            losses.numpy(),
-            gradient.numpy(),
-        )
+        labelled = (targets.nodes, targets.classes, targets.weights, targets.offsets)
+        array = logits.detach().contiguous().numpy()
+        _cross_entropy_kernel(array, labelled, losses.numpy(), gradient.numpy())
         ctx.save_for_backward(gradient)
         return losses
 
@@ -135,14 +129,9 @@ class _CrossEntropy(torch.autograd.Function):
 
 @numba.njit(cache=True, nogil=True)
 def _cross_entropy_kernel(
-    logits: np.ndarray,
-    nodes: np.ndarray,
-    classes: np.ndarray,
-    weights: np.ndarray,
-    offsets: np.ndarray,
-    losses: np.ndarray,
-    gradient: np.ndarray,
+    logits: np.ndarray, targets: Any, losses: np.ndarray, gradient: np.ndarray
 ) -> None:
+    nodes, classes, weights, offsets = targets
     width = logits.shape[2]
     for trial in range(logits.shape[0]):
         total = 0.0
