@@ -62,6 +62,7 @@ TESTED_IN = {
         }.items()
     },
     # What commands share is tested with the command that needs it most.
+    "cli/common/answers": "cli/test_bad_input::test_targets_are_checked_before_the_work",
     "cli/common/inputs": "cli/test_learn::test_every_kind_of_file_gives_its_graph",
     "cli/common/outputs": "cli/test_bad_input::test_targets_are_checked_before_the_work",
     "cli/common/running": "cli/test_reproduce::test_failed_trials_are_told_in_text_and_exit_code",

@@ -5,28 +5,22 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli.common import options as cli
-from truegraph.cli.common import table_options as tables
+from truegraph.cli.common.answers import AnswerOptions
 from truegraph.cli.common.compilation import announce_compilation
 from truegraph.cli.common.options import MODEL, OUTPUT, option
 from truegraph.cli.common.outputs import (
     GRAPH_ENDINGS,
-    announce,
     check_target,
-    check_target_folder,
-    print_json,
-    print_rows,
     recorded_warnings,
-    report_target,
     write_learned,
-    write_page,
 )
+from truegraph.cli.common.table_options import EdgeOptions, NodeFiles
 from truegraph.errors import InputError
-from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 from truegraph.wording import counted
 
@@ -35,145 +29,59 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from truegraph.data import ColumnPlan, NodeDataset
+    from truegraph.data import NodeDataset
     from truegraph.report.page import Page
     from truegraph.tasks.classify.fitting import NodeEstimator
 
 
-def classify(
-    context: typer.Context,
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    labels: cli.Labels = None,
-    scale: tables.Scale = "auto",
-    id_column: tables.IdColumn = None,
-    drop: tables.Drop = None,
-    columns: tables.Columns = None,
-    source: tables.SourceColumn = None,
-    target: tables.TargetColumn = None,
-    weight: tables.WeightColumn = None,
-    duplicates: tables.Duplicates = "max",
-    directed: tables.Directed = "any",
-    model: Annotated[
-        str | None,
-        option(
-            MODEL,
-            f"Model: {', '.join(MODELS)}.",
-            metavar="NAME",
-            default="auto",
-        ),
-    ] = None,
-    degree: cli.Degree = None,
-    samples: cli.Samples = None,
-    seed: cli.Seed = 0,
-    out: Annotated[
-        Path | None, option(OUTPUT, "Predictions, a .csv file (required).", metavar="FILE")
-    ] = None,
-    graph_out: Annotated[
-        Path | None,
-        option(OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"),
-    ] = None,
-    save: cli.Save = None,
-    escape_formulas: cli.EscapeFormulas = False,
-    report: cli.Report = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Threads = None,
-    quiet: cli.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Files(NodeFiles):
+    labels: Path | None = cli.LABELS
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Job(AnswerOptions, EdgeOptions, _Files):
+    """What the command was asked for; no model means the recommended one."""
+
+    answers = "predictions"
+
+    model: str | None = option(
+        MODEL, f"Model: {', '.join(MODELS)}.", metavar="NAME", default="auto"
+    )
+    degree: float | None = cli.DEGREE
+    samples: int | None = cli.SAMPLES
+    seed: int = cli.seed_option()
+    out: Path | None = option(OUTPUT, "Predictions, a .csv file (required).", metavar="FILE")
+    graph_out: Path | None = option(
+        OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"
+    )
+    cache: Path | None = cli.CACHE
+
+    @property
+    def name(self) -> str | None:
+        """The model, checked."""
+        return None if self.model is None else cli.one_model(self.model, MODELS)
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the model, checked."""
+        names = GRAPH_LEARNERS if self.name is None else [self.name]
+        return cli.classifier_options(names, self.degree, self.samples)
+
+
+@cli.takes(_Job)
+def classify(job: _Job) -> None:
     """Label the rest of your nodes from a few labels, and say how sure each answer is.
 
     Needs --labels and --edges, --features or both.
     """
-    cli.refuse_dataset(context, "gcn,bgcn,auto")
-    names = [] if model is None else [cli.one_model(model, MODELS)]
-    needed, where = _needed(edges, features, labels), _target(out)
-    job = _Job(
-        edges=edges,
-        features=features,
-        labels=needed,
-        model=names[0] if names else None,
-        seed=seed,
-        options=cli.classifier_options(names or GRAPH_LEARNERS, degree, samples),
-        plan=tables.column_plan(scale, id_column, drop, columns),
-        reading=tables.edge_options(source, target, weight, duplicates, directed),
-        out=where,
-        graph_out=graph_out,
-        save=save,
-        page=report_target(report, where),
-        escape_formulas=escape_formulas,
-        cache=cache,
-        jobs=jobs,
-        as_json=as_json,
-        quiet=quiet,
-    )
-    _check_targets(job)
-    if not quiet:
-        announce(f"Reading {job.labels} ...")
-    _classify(job)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What the command was asked for, after checking; no model means the recommended one."""
-
-    edges: Path | None
-    features: Path | None
-    labels: Path
-    model: str | None
-    seed: int
-    options: dict[str, Any]
-    plan: ColumnPlan
-    reading: dict[str, Any]
-    out: Path
-    graph_out: Path | None
-    save: Path | None
-    escape_formulas: bool
-    page: Path | None
-    cache: Path | None
-    jobs: int | None
-    as_json: bool
-    quiet: bool
-
-
-def _needed(edges: Path | None, features: Path | None, labels: Path | None) -> Path:
-    if labels is None:
-        raise InputError(
-            "there is nothing to learn from; give --labels, and --edges, --features or both."
-        )
-    if edges is None and features is None:
-        raise InputError("--labels alone is not enough; add --edges, --features or both.")
-    return labels
-
-
-def _target(out: Path | None) -> Path:
-    if out is None:
-        raise InputError("--out is missing; name the .csv file for the predictions.")
-    return out
-
-
-def _check_targets(job: _Job) -> None:
-    if job.graph_out is not None and job.model not in (None, *GRAPH_LEARNERS):
-        raise InputError(
-            f"--graph-out {job.graph_out}: {job.model} learns no graph; use auto or bgcn."
-        )
-    for path in (job.edges, job.features, job.labels):
-        if path is not None:
-            check_target("--out", job.out, (".csv",), str(path))
-            check_target("--graph-out", job.graph_out, GRAPH_ENDINGS, str(path))
-    if job.graph_out is not None and job.out.absolute() == job.graph_out.absolute():
-        raise InputError(f"--out and --graph-out are both {job.out}; give two names.")
-    check_target_folder("--save", job.save)
-
-
-def _classify(job: _Job) -> None:
-    """Train on the given labels, write predictions for all nodes, and say what was done."""
+    cli.refuse_dataset(job.context, "gcn,bgcn,auto")
+    options, reading = job.options(), job.reading()
+    _check(job)
+    job.say(f"Reading {job.labels} ...")
     from truegraph.data import read_node_data
 
-    dataset = read_node_data(job.edges, job.features, job.labels, plan=job.plan, **job.reading)
-    if not job.quiet:
-        for note in dataset.notes:
-            announce(note)
+    dataset = read_node_data(job.edges, job.features, job.labels, **reading)
+    job.say(*dataset.notes)
     _check_labels(dataset, job)
     if job.graph_out is not None and job.graph_out.suffix.lower() != ".npz":
         from truegraph.data.graphs.graph_files import check_format
@@ -181,18 +89,38 @@ def _classify(job: _Job) -> None:
         check_format(job.graph_out, dataset.node_names)
     began = time.perf_counter()
     with recorded_warnings() as heard:
-        classifier = _fit(dataset, job)
+        classifier = _fit(dataset, options, job)
     seconds = time.perf_counter() - began
     predictions = _predictions(dataset, classifier)
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
     document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
-    if job.page is not None:
-        write_page(_page(dataset, predictions, document, heard), job.page)
-    if job.as_json:
-        print_json(document)
-    elif not job.quiet:
-        _print_summary(document, job)
+    job.show(
+        document,
+        lambda: _page(dataset, predictions, document, heard),
+        lambda: _print_summary(document, job),
+    )
+
+
+def _check(job: _Job) -> None:
+    """Raise an InputError for what cannot be done, before anything is read."""
+    if job.labels is None:
+        raise InputError(
+            "there is nothing to learn from; give --labels, and --edges, --features or both."
+        )
+    if job.edges is None and job.features is None:
+        raise InputError("--labels alone is not enough; add --edges, --features or both.")
+    if job.graph_out is not None and job.name not in (None, *GRAPH_LEARNERS):
+        raise InputError(
+            f"--graph-out {job.graph_out}: {job.name} learns no graph; use auto or bgcn."
+        )
+    files = (job.edges, job.features, job.labels)
+    job.check_targets(*files)
+    for path in files:
+        if path is not None:
+            check_target("--graph-out", job.graph_out, GRAPH_ENDINGS, str(path))
+    if job.graph_out is not None and job.file.absolute() == job.graph_out.absolute():
+        raise InputError(f"--out and --graph-out are both {job.file}; give two names.")
 
 
 def _check_labels(dataset: NodeDataset, job: _Job) -> None:
@@ -206,7 +134,7 @@ def _check_labels(dataset: NodeDataset, job: _Job) -> None:
         raise InputError(f"{job.labels}: {dataset.n_nodes} nodes are too few to learn from.")
 
 
-def _fit(dataset: NodeDataset, job: _Job) -> NodeEstimator:
+def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> NodeEstimator:
     from truegraph.data.nodes.datasets import cache_folder
 
     if not job.quiet:
@@ -215,8 +143,8 @@ def _fit(dataset: NodeDataset, job: _Job) -> NodeEstimator:
     from truegraph.tasks.classify.estimator import classifier_of
 
     classifier = classifier_of(
-        job.model,
-        job.options or None,
+        job.name,
+        options or None,
         random_state=job.seed,
         cache=job.cache or cache_folder() / "embeddings",
         progress=not job.quiet,
@@ -245,9 +173,7 @@ def _write(
 ) -> None:
     import numpy as np
 
-    from truegraph.data.spreadsheets import write_csv
-
-    write_csv(predictions, job.out, escape=job.escape_formulas)
+    job.write_table(predictions)
     if job.save is not None:
         # The model was trained on numbers; whoever loads it has the table and names of classes.
         classifier.classes_ = np.asarray(dataset.class_names)
@@ -268,7 +194,7 @@ def _document(
         "files": {name: None if path is None else str(path) for name, path in files.items()},
         "fingerprint": dataset.fingerprint,
         "seed": job.seed,
-        "options": job.options,
+        "options": job.options(),
         "statistics": dataset.statistics(),
         "class_names": list(dataset.class_names or ()),
         "given": int(given.sum()),
@@ -279,11 +205,8 @@ def _document(
         "mean_probability": None if given.all() else float(predictions.probability[~given].mean()),
         "learned_edges": None if learned is None else learned.n_edges,
         "notes": [*dataset.notes, *classifier.notes_],
-        "peak_memory_mb": peak_memory_mb(),
-        "out": str(job.out),
         "graph_out": None if job.graph_out is None else str(job.graph_out),
-        "save": None if job.save is None else str(job.save),
-        "report": None if job.page is None else str(job.page),
+        **job.facts(),
     }
 
 
@@ -331,7 +254,4 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
-    rows += [("note", note) for note in document["notes"]]
-    paths = (job.out, job.graph_out, job.save, job.page)
-    written = [str(path) for path in paths if path is not None]
-    print_rows([*rows, ("written", ", ".join(written))])
+    job.print_facts(rows, document["notes"], job.graph_out)

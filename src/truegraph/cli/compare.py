@@ -7,15 +7,16 @@ A comparison is an experiment of its own: it has the store, the tables and the p
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli.common import options as cli
 from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, option
 from truegraph.cli.common.outputs import announce, check_target_folder, print_json, print_rows
+from truegraph.cli.common.table_options import NodeFiles
 from truegraph.errors import InputError
 from truegraph.tasks.classify.names import GRAPH_LEARNERS
 from truegraph.tasks.classify.names import MODELS as CLASSIFIERS
@@ -35,215 +36,150 @@ compare_commands = typer.Typer(
     help="Compare models over several splits, on a data set or on your own files.",
 )
 
-Dataset = Annotated[
-    str | None,
-    typer.Argument(
+
+@dataclass(frozen=True, kw_only=True)
+class _Comparison:
+    """What the comparisons have in common: what is compared on, and how it is run and shown."""
+
+    dataset: str | None = typer.Argument(
+        None,
         metavar="DATASET",
         help="Name of a data set (see: truegraph data list); leave it out to use files.",
         show_default=False,
         rich_help_panel=INPUT,
-    ),
-]
-Trials = Annotated[int, option(MODEL, "Splits to draw and train on.", least=1, show_default=True)]
-Seed = Annotated[
-    int,
-    option(MODEL, "Seed; trial t uses seed + t.", least=0, most=2**31 - 1, show_default=True),
-]
-Component = Annotated[
-    str, option(INPUT, "Nodes to use.", metavar="full|largest", show_default=True)
-]
-Out = Annotated[
-    Path | None,
-    option(
+    )
+    models: str
+    trials: int = option(MODEL, "Splits to draw and train on.", value=10, least=1)
+    seed: int = cli.seed_option("Seed; trial t uses seed + t.")
+    out: Path | None = option(
         OUTPUT,
         "Folder of trials, tables, pictures and report.html.",
         metavar="FOLDER",
         default="runs/compare-TASK-DATASET",
-    ),
-]
+    )
+    as_json: bool = cli.JSON
+    cache: Path | None = cli.CACHE
+    jobs: int | None = cli.PROCESSES
+    retry_failed: bool = cli.RETRY_FAILED
+    quiet: bool = cli.QUIET
 
 
-@dataclass(frozen=True)
-class _Running:
-    """How a comparison is run and shown."""
+def _models(text: str, value: str) -> Any:
+    return option(MODEL, text, metavar="NAME,...", value=value)
 
-    out: Path | None
-    cache: Path | None
-    jobs: int | None
-    retry_failed: bool
-    as_json: bool
-    quiet: bool
+
+@dataclass(frozen=True, kw_only=True)
+class _Classify(_Comparison, NodeFiles):
+    labels: Path | None = cli.LABELS
+    component: str = option(INPUT, "Nodes to use.", metavar="full|largest", value="full")
+    models: str = _models(
+        f"Models, the first one to compare with: {', '.join(CLASSIFIERS)}.", "gcn,bgcn,auto"
+    )
+    per_class: int = option(MODEL, "Training labels per class.", value=5, least=1)
+    split: str = option(
+        MODEL, "random, or the published split (fixed).", metavar="random|fixed", value="random"
+    )
+    degree: float | None = cli.DEGREE
+    samples: int | None = cli.SAMPLES
 
 
 @compare_commands.command(
     epilog="Example: truegraph compare classify cora --per-class 5 --models gcn,bgcn,auto"
 )
-def classify(
-    dataset: Dataset = None,
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    labels: cli.Labels = None,
-    component: Component = "full",
-    models: Annotated[
-        str,
-        option(
-            MODEL,
-            f"Models, the first one to compare with: {', '.join(CLASSIFIERS)}.",
-            metavar="NAME,...",
-            show_default=True,
-        ),
-    ] = "gcn,bgcn,auto",
-    per_class: Annotated[
-        int, option(MODEL, "Training labels per class.", least=1, show_default=True)
-    ] = 5,
-    split: Annotated[
-        str,
-        option(
-            MODEL,
-            "random, or the published split (fixed).",
-            metavar="random|fixed",
-            show_default=True,
-        ),
-    ] = "random",
-    trials: Trials = 10,
-    degree: cli.Degree = None,
-    samples: cli.Samples = None,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Processes = None,
-    retry_failed: cli.RetryFailed = False,
-    quiet: cli.Quiet = False,
-) -> None:
+@cli.takes(_Classify)
+def classify(asked: _Classify) -> None:
     """Compare node classifiers on test nodes: accuracy and calibration."""
-    files = {"edges": edges, "features": features, "labels": labels}
-    name = _dataset(dataset, files, "labels", "cora")
-    if dataset is None and edges is None and features is None:
+    files = {"edges": asked.edges, "features": asked.features, "labels": asked.labels}
+    name = _dataset(asked.dataset, files, "labels", "cora")
+    if asked.dataset is None and asked.edges is None and asked.features is None:
         raise InputError("--labels alone is not enough; add --edges, --features or both.")
-    names = cli.model_names(models, CLASSIFIERS)
-    chosen = cli.classifier_options(names, degree, samples)
+    names = cli.model_names(asked.models, CLASSIFIERS)
+    chosen = cli.classifier_options(names, asked.degree, asked.samples)
     # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
-    learning = chosen | {"embedding_seed": seed}
+    learning = chosen | {"embedding_seed": asked.seed}
     content = {
         "task": "classification",
-        "labels": per_class,
-        "split": cli.choice("--split", split, ("random", "fixed")),
-        "component": cli.choice("--component", component, ("full", "largest")),
+        "labels": asked.per_class,
+        "split": cli.choice("--split", asked.split, ("random", "fixed")),
+        "component": cli.choice("--component", asked.component, ("full", "largest")),
         "models": [_entry(model, learning if model in GRAPH_LEARNERS else {}) for model in names],
         "keep": ["graph"],
     }
-    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
-    _compare("classify", name, files, content, (trials, seed), {"options": chosen}, running)
+    _compare("classify", name, files, content, {"options": chosen}, asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Links(_Comparison, NodeFiles):
+    component: str = option(INPUT, "Nodes to use.", metavar="full|largest", value="largest")
+    models: str = _models(
+        f"Models: {', '.join(LINK_PREDICTORS)}. A b in front, as in bvgae, means the Bayesian "
+        "version.",
+        "vgae,bvgae",
+    )
+    degree: float | None = cli.DEGREE
+    decoder_target: str | None = cli.DECODER_TARGET
 
 
 @compare_commands.command(epilog="Example: truegraph compare links cora --models vgae,bvgae")
-def links(
-    dataset: Dataset = None,
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    component: Component = "largest",
-    models: Annotated[
-        str,
-        option(
-            MODEL,
-            f"Models: {', '.join(LINK_PREDICTORS)}. A b in front, as in bvgae, means the Bayesian "
-            "version.",
-            metavar="NAME,...",
-            show_default=True,
-        ),
-    ] = "vgae,bvgae",
-    trials: Trials = 10,
-    degree: cli.Degree = None,
-    decoder_target: cli.DecoderTarget = None,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Processes = None,
-    retry_failed: cli.RetryFailed = False,
-    quiet: cli.Quiet = False,
-) -> None:
+@cli.takes(_Links)
+def links(asked: _Links) -> None:
     """Compare link predictors on hidden links: ranking and calibration."""
-    files = {"edges": edges, "features": features}
-    name = _dataset(dataset, files, "edges", "cora")
-    names = cli.model_names(models, LINK_PREDICTORS)
-    chosen = cli.link_options(names, degree, decoder_target)
+    files = {"edges": asked.edges, "features": asked.features}
+    name = _dataset(asked.dataset, files, "edges", "cora")
+    names = cli.model_names(asked.models, LINK_PREDICTORS)
+    chosen = cli.link_options(names, asked.degree, asked.decoder_target)
     content = {
         "task": "links",
-        "component": cli.choice("--component", component, ("full", "largest")),
+        "component": cli.choice("--component", asked.component, ("full", "largest")),
         "models": [_entry(model, chosen if model in BAYESIAN_LINKS else {}) for model in names],
         "metrics": ["auc", "ap", "hits_50", "mrr", "expected_calibration_error"],
     }
-    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
-    _compare("links", name, files, content, (trials, seed), {"options": chosen}, running)
+    _compare("links", name, files, content, {"options": chosen}, asked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Recommend(_Comparison, cli.InteractionFile):
+    models: str = _models(
+        f"Models, the first one to compare with: {', '.join(RECOMMENDERS)}. A b in front, as in "
+        "bngcf, means the Bayesian version.",
+        "ngcf,bngcf",
+    )
+    trials: int = option(MODEL, "Splits to draw and train on.", value=1, least=1)
+    mask: str = option(
+        MODEL,
+        "Interactions excluded as candidates in the test.",
+        metavar="train|train+validation",
+        value="train",
+    )
+    fractions: str | None = cli.FRACTIONS
+    epochs: int | None = cli.EPOCHS
 
 
 @compare_commands.command(
     epilog="Example: truegraph compare recommend planted --models ease,refined"
 )
-def recommend(
-    dataset: Dataset = None,
-    interactions: cli.Interactions = None,
-    user: cli.User = None,
-    item: cli.Item = None,
-    rating: cli.Rating = None,
-    time: cli.Time = None,
-    min_rating: cli.MinRating = None,
-    min_per_user: cli.MinPerUser = 1,
-    min_per_item: cli.MinPerItem = 1,
-    models: Annotated[
-        str,
-        option(
-            MODEL,
-            f"Models, the first one to compare with: {', '.join(RECOMMENDERS)}. A b in front, as "
-            "in bngcf, means the Bayesian version.",
-            metavar="NAME,...",
-            show_default=True,
-        ),
-    ] = "ngcf,bngcf",
-    trials: Trials = 1,
-    mask: Annotated[
-        str,
-        option(
-            MODEL,
-            "Interactions excluded as candidates in the test.",
-            metavar="train|train+validation",
-            show_default=True,
-        ),
-    ] = "train",
-    fractions: cli.Fractions = None,
-    epochs: cli.Epochs = None,
-    seed: Seed = 0,
-    out: Out = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Processes = None,
-    retry_failed: cli.RetryFailed = False,
-    quiet: cli.Quiet = False,
-) -> None:
+@cli.takes(_Recommend)
+def recommend(asked: _Recommend) -> None:
     """Compare recommenders on held-out interactions: recall, NDCG and coverage."""
-    files: dict[str, Any] = {"interactions": interactions, "user": user, "item": item}
-    files |= {"rating": rating, "time": time, "min_rating": min_rating}
-    files |= {"min_per_user": min_per_user if min_per_user > 1 else None}
-    files |= {"min_per_item": min_per_item if min_per_item > 1 else None}
-    name = _dataset(dataset, files, "interactions", "planted")
-    cli.check_ratings(rating, min_rating)
-    names = cli.model_names(models, RECOMMENDERS)
-    settings, bayesian = cli.recommender_options(names, epochs, fractions)
+    files: dict[str, Any] = {entry.name: getattr(asked, entry.name) for entry in _FILE}
+    files |= {name: None for name in ("min_per_user", "min_per_item") if files[name] == 1}
+    name = _dataset(asked.dataset, files, "interactions", "planted")
+    cli.check_ratings(asked.rating, asked.min_rating)
+    names = cli.model_names(asked.models, RECOMMENDERS)
+    settings, bayesian = cli.recommender_options(names, asked.epochs, asked.fractions)
     own = {model: bayesian if model in BAYESIAN_RECOMMENDERS else settings for model in names}
     content = {
         "task": "recommendation",
-        "split": "random" if time is None else "time",
-        "mask": cli.choice("--mask", mask, ("train", "train+validation")),
+        "split": "random" if asked.time is None else "time",
+        "mask": cli.choice("--mask", asked.mask, ("train", "train+validation")),
         "models": [_entry(model, {} if model in CLOSED_FORM else own[model]) for model in names],
         "metrics": [*_AT_TWENTY, "recall@10", "ndcg_ngcf@10", "coverage@20"],
         "keep": ["users"],
     }
-    running = _Running(out, cache, jobs, retry_failed, as_json, quiet)
-    _compare("recommend", name, files, content, (trials, seed), {"settings": settings}, running)
+    _compare("recommend", name, files, content, {"settings": settings}, asked)
 
 
+_FILE = fields(cli.InteractionFile)
 _AT_TWENTY = ("recall@20", "ndcg_ngcf@20", "ndcg@20")
 
 
@@ -273,9 +209,8 @@ def _compare(
     name: str,
     files: Mapping[str, Any],
     content: Mapping[str, Any],
-    sweep: tuple[int, int],
     chosen: Mapping[str, Any],
-    running: _Running,
+    running: _Comparison,
 ) -> None:
     """Run the experiment of a comparison, then write and show what its trials came to."""
     models = [entry["name"] for entry in content["models"]]
@@ -287,13 +222,12 @@ def _compare(
     from truegraph.experiments import Experiment
 
     own = {key: _plain(value) for key, value in files.items() if value is not None}
-    trials, seed = sweep
     about = {
         "name": f"compare-{verb}-{name}",
         "title": f"{_TITLES[verb]} on {name}: {', '.join(models)}",
         "datasets": [name],
-        "trials": trials,
-        "seed": seed,
+        "trials": running.trials,
+        "seed": running.seed,
     }
     if own:
         about["files"] = {name: own}
@@ -327,7 +261,7 @@ def _show(
     folder: Path,
     summary: RunSummary,
     chosen: Mapping[str, Any],
-    running: _Running,
+    running: _Comparison,
 ) -> None:
     from truegraph.report.compared import write_comparison
     from truegraph.report.runs import Run

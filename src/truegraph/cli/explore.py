@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,32 +18,25 @@ if TYPE_CHECKING:
 
 
 def explore(
-    graph: Annotated[
-        Path,
-        typer.Argument(
-            metavar="GRAPH",
-            help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    out: Annotated[
-        Path, option(OUTPUT, "Page to write.", metavar="FILE", show_default=True)
-    ] = Path("explorer.html"),
-    predictions: Annotated[
-        Path | None,
-        option(INPUT, "Predictions, as truegraph classify --out writes them.", metavar="FILE"),
-    ] = None,
-    labels: cli.Labels = None,
-    features: cli.Features = None,
-    edges: Annotated[
-        Path | None,
-        option(INPUT, "Edges of the observed graph, to compare with.", metavar="FILE"),
-    ] = None,
-    centre: Annotated[
-        str | None,
-        option(INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"),
-    ] = None,
-    quiet: cli.Quiet = False,
+    graph: Path = typer.Argument(
+        ...,
+        metavar="GRAPH",
+        help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
+        rich_help_panel=INPUT,
+    ),
+    out: Path = option(OUTPUT, "Page to write.", metavar="FILE", value=Path("explorer.html")),
+    predictions: Path | None = option(
+        INPUT, "Predictions, as truegraph classify --out writes them.", metavar="FILE"
+    ),
+    labels: Path | None = cli.LABELS,
+    features: Path | None = cli.FEATURES,
+    edges: Path | None = option(
+        INPUT, "Edges of the observed graph, to compare with.", metavar="FILE"
+    ),
+    centre: str | None = option(
+        INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"
+    ),
+    quiet: bool = cli.QUIET,
 ) -> None:
     """Write a page to look at a learned graph, walk along its edges and take nodes out of it.
 

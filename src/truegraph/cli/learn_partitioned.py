@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli.common.compilation import announce_compilation
-from truegraph.cli.common.options import option
+from truegraph.cli.common.options import LARGE, option
 from truegraph.cli.common.outputs import announce, print_json, print_rows
 from truegraph.errors import DataError, InputError
 from truegraph.extras import import_extra
@@ -19,34 +19,32 @@ from truegraph.runtime.memory import peak_memory_mb, physical_memory
 if TYPE_CHECKING:
     from truegraph.learning.partitioned.graph import PartitionedGraph
 
-_PANEL = "Larger than memory"
 _SHARE = 0.8  # of the machine's memory, that a graph may take without a word
 _FIRST_DEGREE = 10.0
 _TIMEOUT = 15  # seconds to reach the scheduler
 
-Memory = Annotated[
-    str | None,
-    option(
-        _PANEL,
+
+@dataclass(frozen=True, kw_only=True)
+class LargeOptions:
+    """The options of points that need not fit into memory."""
+
+    memory: str | None = option(
+        LARGE,
         "What a process may hold, such as 8GB; points that need more are learned in partitions.",
         metavar="SIZE",
         default="80 % of this machine's",
-    ),
-]
-Cluster = Annotated[
-    str | None,
-    option(_PANEL, "Run on the workers of a Dask scheduler.", metavar="ADDRESS"),
-]
-Storage = Annotated[
-    Path | None,
-    option(
-        _PANEL,
+    )
+    cluster: str | None = option(
+        LARGE, "Run on the workers of a Dask scheduler.", metavar="ADDRESS"
+    )
+    storage: Path | None = option(
+        LARGE,
         "Folder for what is kept on the way, on a disk that all workers see; with it, a killed "
         "run continues.",
         metavar="FOLDER",
         default="beside --out",
-    ),
-]
+    )
+
 
 #: What a graph in partitions cannot have, and its value when it is not asked for.
 _WITHOUT = {
@@ -78,23 +76,13 @@ class Request:
         return self.out.with_name(f"{self.out.name}.work") if self.storage is None else self.storage
 
 
-def partitioned_request(
-    source: str,
-    memory: str | None,
-    cluster: str | None,
-    storage: Path | None,
-    out: Path | None,
-    asked: dict[str, Any],
+def _request(
+    source: str, large: LargeOptions, out: Path | None, asked: dict[str, Any]
 ) -> Request | None:
-    """Return what to learn in partitions, or None if the graph fits into memory.
-
-    Parameters
-    ----------
-    asked : dict
-        The other options of the command by name.
-    """
+    """Return what to learn in partitions, or None if the graph fits into memory."""
     from truegraph.learning.partitioned.plan import memory_bytes
 
+    memory, cluster, storage = large.memory, large.cluster, large.storage
     limit = _SHARE * (physical_memory() or 8e9) if memory is None else memory_bytes(memory)
     if not _in_parts(source):
         if cluster is not None or storage is not None:
@@ -153,26 +141,25 @@ def _check_asked(asked: dict[str, Any]) -> None:
 
 
 def learned_in_partitions(
-    source: str,
-    memory: str | None,
-    cluster: str | None,
-    storage: Path | None,
-    out: Path | None,
-    asked: dict[str, Any],
-    as_json: bool,
-    quiet: bool,
+    source: str, large: LargeOptions, out: Path | None, asked: dict[str, Any]
 ) -> bool:
-    """Learn the graph in partitions if that is asked for or needed; return whether it was."""
-    request = partitioned_request(source, memory, cluster, storage, out, asked)
+    """Learn the graph in partitions if that is asked for or needed; return whether it was.
+
+    Parameters
+    ----------
+    asked : dict
+        The other options of the command by name.
+    """
+    request = _request(source, large, out, asked)
     if request is None:
         return False
-    _learn(request, asked, as_json=as_json, quiet=quiet)
+    _learn(request, asked)
     return True
 
 
-def _learn(request: Request, asked: dict[str, Any], *, as_json: bool, quiet: bool) -> None:
+def _learn(request: Request, asked: dict[str, Any]) -> None:
     """Learn the graph, write it and say how good it is."""
-    if not quiet:
+    if not asked["quiet"]:
         announce_compilation("truegraph.learning", seconds=30)
         announce(f"Learning in partitions, in {request.folder} ...")
     from truegraph.learning.partitioned.one_call import learn_graph
@@ -187,7 +174,7 @@ def _learn(request: Request, asked: dict[str, Any], *, as_json: bool, quiet: boo
             client=client,
             memory=request.memory,
             storage=request.folder,
-            progress=not quiet,
+            progress=not asked["quiet"],
         )
     finally:
         if client is not None:
@@ -195,9 +182,9 @@ def _learn(request: Request, asked: dict[str, Any], *, as_json: bool, quiet: boo
     graph.write_parquet(request.out)
     if request.storage is None:
         shutil.rmtree(request.folder, ignore_errors=True)
-    if as_json:
+    if asked["as_json"]:
         print_json(_document(graph, request, asked))
-    elif not quiet:
+    elif not asked["quiet"]:
         _print_summary(graph, request)
 
 

@@ -5,26 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli.common import options as cli
-from truegraph.cli.common import table_options as tables
+from truegraph.cli.common.answers import AnswerOptions
 from truegraph.cli.common.compilation import announce_compilation
 from truegraph.cli.common.options import MODEL, OUTPUT, option
-from truegraph.cli.common.outputs import (
-    announce,
-    check_target,
-    check_target_folder,
-    print_json,
-    print_rows,
-    recorded_warnings,
-    report_target,
-    write_page,
-)
+from truegraph.cli.common.outputs import recorded_warnings
+from truegraph.cli.common.table_options import EdgeOptions, NodeFiles
 from truegraph.errors import InputError
-from truegraph.runtime.memory import peak_memory_mb
 from truegraph.tasks.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, REFINED
 from truegraph.wording import counted
 
@@ -42,164 +33,92 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from truegraph.data import ColumnPlan, NodeDataset
+    from truegraph.data import NodeDataset
     from truegraph.report.page import Page
     from truegraph.tasks.links.base import LinkEstimator
 
 
-def links(
-    context: typer.Context,
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    scale: tables.Scale = "auto",
-    id_column: tables.IdColumn = None,
-    drop: tables.Drop = None,
-    columns: tables.Columns = None,
-    source: tables.SourceColumn = None,
-    target: tables.TargetColumn = None,
-    weight: tables.WeightColumn = None,
-    duplicates: tables.Duplicates = "max",
-    directed: tables.Directed = "any",
-    model: Annotated[
-        str,
-        option(
-            MODEL,
-            f"Model: {', '.join((REFINED, *AUTO_ENCODERS, *HEURISTICS))}; for an auto-encoder with "
-            "a b in front, as in bvgae, its Bayesian version.",
-            metavar="NAME",
-            show_default=True,
-        ),
-    ] = REFINED,
-    degree: cli.Degree = None,
-    decoder_target: cli.DecoderTarget = None,
-    missing: Annotated[
-        float,
-        option(
-            MODEL,
-            "Share of the true links that your graph lacks, which the probabilities depend on.",
-            show_default=True,
-        ),
-    ] = 0.1,
-    seed: cli.Seed = 0,
-    top: Annotated[int, option(OUTPUT, "Links to suggest.", least=1, show_default=True)] = 100,
-    out: Annotated[
-        Path | None, option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
-    ] = None,
-    save: cli.Save = None,
-    escape_formulas: cli.EscapeFormulas = False,
-    report: cli.Report = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Threads = None,
-    quiet: cli.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class _Job(AnswerOptions, EdgeOptions, NodeFiles):
+    """What the command was asked for."""
+
+    answers = "links"
+
+    model: str = option(
+        MODEL,
+        f"Model: {', '.join((REFINED, *AUTO_ENCODERS, *HEURISTICS))}; for an auto-encoder with a b "
+        "in front, as in bvgae, its Bayesian version.",
+        metavar="NAME",
+        value=REFINED,
+    )
+    degree: float | None = cli.DEGREE
+    decoder_target: str | None = cli.DECODER_TARGET
+    missing: float = option(
+        MODEL,
+        "Share of the true links that your graph lacks, which the probabilities depend on.",
+        value=0.1,
+    )
+    seed: int = cli.seed_option()
+    top: int = option(OUTPUT, "Links to suggest.", value=100, least=1)
+    out: Path | None = option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
+    cache: Path | None = cli.CACHE
+
+    @property
+    def name(self) -> str:
+        """The model, checked."""
+        return cli.one_model(self.model, (REFINED, *AUTO_ENCODERS, *BAYESIAN, *HEURISTICS))
+
+    def options(self) -> dict[str, Any]:
+        """Return the options of the model, checked."""
+        return cli.link_options([self.name], self.degree, self.decoder_target)
+
+
+@cli.takes(_Job)
+def links(job: _Job) -> None:
     """Suggest the most probable missing links of your graph, and say how sure they are.
 
     Needs --edges.
     """
-    cli.refuse_dataset(context, "vgae,bvgae")
-    name = cli.one_model(model, (REFINED, *AUTO_ENCODERS, *BAYESIAN, *HEURISTICS))
-    options = cli.link_options([name], degree, decoder_target)
-    if edges is None:
+    cli.refuse_dataset(job.context, "vgae,bvgae")
+    options, reading = job.options(), job.reading()
+    if job.edges is None:
         raise InputError("there is nothing to learn from; give --edges.")
-    if not 0.0 < missing < 1.0:
-        raise InputError(f"--missing {missing} must lie between 0 and 1.")
-    where = _target(out, edges, features)
-    check_target_folder("--save", save)
-    if not quiet:
-        announce(f"Reading {edges} ...")
-    job = _Job(
-        edges=edges,
-        features=features,
-        model=name,
-        top=top,
-        missing=missing,
-        plan=tables.column_plan(scale, id_column, drop, columns),
-        reading=tables.edge_options(source, target, weight, duplicates, directed),
-        out=where,
-        save=save,
-        escape_formulas=escape_formulas,
-        page=report_target(report, where),
-        seed=seed,
-        options=options,
-        cache=cache,
-        jobs=jobs,
-        as_json=as_json,
-        quiet=quiet,
-    )
-    _suggest(job)
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What the command was asked for, after checking."""
-
-    edges: Path
-    features: Path | None
-    model: str
-    top: int
-    missing: float
-    plan: ColumnPlan
-    reading: dict[str, Any]
-    out: Path
-    save: Path | None
-    escape_formulas: bool
-    page: Path | None
-    seed: int
-    options: dict[str, Any]
-    cache: Path | None
-    jobs: int | None
-    as_json: bool
-    quiet: bool
-
-
-def _target(out: Path | None, *sources: Path | None) -> Path:
-    if out is None:
-        raise InputError("--out is missing; name the .csv file for the links.")
-    for path in sources:
-        if path is not None:
-            check_target("--out", out, (".csv",), str(path))
-    return out
-
-
-def _suggest(job: _Job) -> None:
-    """Train on the given edges, write the most probable missing ones, and say what was done."""
+    if not 0.0 < job.missing < 1.0:
+        raise InputError(f"--missing {job.missing} must lie between 0 and 1.")
+    job.check_targets(job.edges, job.features)
+    job.say(f"Reading {job.edges} ...")
     from truegraph.data import read_node_data
-    from truegraph.data.spreadsheets import write_csv
 
-    dataset = read_node_data(job.edges, job.features, plan=job.plan, **job.reading)
-    if not job.quiet:
-        for note in dataset.notes:
-            announce(note)
+    dataset = read_node_data(job.edges, job.features, **reading)
+    job.say(*dataset.notes)
     began = time.perf_counter()
     with recorded_warnings() as heard:
-        predictor = _fit(dataset, job)
+        predictor = _fit(dataset, options, job)
     table = _named(dataset, predictor.suggest(job.top))
     seconds = time.perf_counter() - began
-    write_csv(table, job.out, escape=job.escape_formulas)
+    job.write_table(table)
     if job.save is not None:
         predictor.plan_ = dataset.plan  # whoever loads it has the table, not its numbers
         predictor.save(job.save)
     document = _document(dataset, predictor, table, job) | {"seconds": round(seconds, 3)}
-    if job.page is not None:
-        write_page(_page(dataset, table, document, heard), job.page)
-    if job.as_json:
-        print_json(document)
-    elif not job.quiet:
-        _print_summary(table, document, job)
+    job.show(
+        document,
+        lambda: _page(dataset, table, document, heard),
+        lambda: _print_summary(table, document, job),
+    )
 
 
-def _fit(dataset: NodeDataset, job: _Job) -> LinkEstimator:
+def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> LinkEstimator:
     if not job.quiet:
         announce_compilation("truegraph.learning", "truegraph.nn", seconds=40)
     from truegraph.runtime.threads import use_threads
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 
-    is_base = job.model not in BAYESIAN
+    is_base = job.name not in BAYESIAN
     kind = LinkPredictor if is_base else BayesianLinkPredictor
     predictor = kind(
-        job.model if is_base else job.model[1:],
-        **job.options,
+        job.name if is_base else job.name[1:],
+        **options,
         missing=job.missing,
         random_state=job.seed,
         cache=job.cache,
@@ -239,9 +158,9 @@ def _document(
             "features": None if job.features is None else str(job.features),
         },
         "fingerprint": dataset.fingerprint,
-        "model": job.model,
+        "model": job.name,
         "seed": job.seed,
-        "options": job.options,
+        "options": job.options(),
         "missing": job.missing,
         "searched": predictor.searched_,
         "statistics": dataset.statistics(),
@@ -253,10 +172,7 @@ def _document(
         "mean_uncertainty": float(table["uncertainty"].mean()) if has_spread else None,
         "learned_edges": None if learned is None else learned.n_edges,
         "notes": [*dataset.notes, *predictor.notes_],
-        "peak_memory_mb": peak_memory_mb(),
-        "out": str(job.out),
-        "save": None if job.save is None else str(job.save),
-        "report": None if job.page is None else str(job.page),
+        **job.facts(),
     }
 
 
@@ -295,7 +211,7 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
     size = document["statistics"]
     typer.echo(
         f"Suggested {counted(document['suggested'], 'link')} for {counted(size['nodes'], 'node')} "
-        f"with {counted(size['edges'], 'edge')}, by {job.model}"
+        f"with {counted(size['edges'], 'edge')}, by {job.name}"
     )
     learned = document["learned_edges"]
     rows = [
@@ -308,9 +224,7 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
         ("learned", "no graph" if learned is None else counted(learned, "edge")),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
-    rows += [("note", note) for note in document["notes"]]
-    written = [str(path) for path in (job.out, job.save, job.page) if path is not None]
-    print_rows([*rows, ("written", ", ".join(written))])
+    job.print_facts(rows, document["notes"])
 
 
 def _chance(row: Any) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -12,18 +11,15 @@ from truegraph.cli.common.outputs import check_target
 
 
 def report(
-    runs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="RUN",
-            help="Folders of runs, as truegraph reproduce or compare wrote them.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        option(OUTPUT, "Page to write.", metavar="FILE", default="report.html in the first folder"),
-    ] = None,
+    runs: list[Path] = typer.Argument(
+        ...,
+        metavar="RUN",
+        help="Folders of runs, as truegraph reproduce or compare wrote them.",
+        rich_help_panel=INPUT,
+    ),
+    out: Path | None = option(
+        OUTPUT, "Page to write.", metavar="FILE", default="report.html in the first folder"
+    ),
 ) -> None:
     """Write one page about the trials of a run: tables, pictures and where they come from."""
     target = out or _folder(runs[0]) / "report.html"

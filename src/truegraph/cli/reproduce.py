@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli.common import options as cli
-from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, RUNNING, option
+from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, RUNNING, flag, option
 from truegraph.cli.common.outputs import announce, check_target_folder, print_json
 from truegraph.cli.common.running import failed_trials, print_table, print_trials, run_stored
 from truegraph.errors import InputError
@@ -21,45 +21,29 @@ if TYPE_CHECKING:
 
 
 def reproduce(
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME|FILE.toml",
-            help="A built-in experiment (see --list), or a file with one of your own.",
-            show_default=False,
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    list_them: Annotated[bool, option(INPUT, "List the built-in experiments.", "--list")] = False,
-    datasets: Annotated[
-        str | None, option(MODEL, "Only these of its data sets.", metavar="NAME,...")
-    ] = None,
-    labels: Annotated[
-        str | None, option(MODEL, "Only these numbers of labels per class.", metavar="N,...")
-    ] = None,
-    models: Annotated[
-        str | None, option(MODEL, "Only these models, by name or label.", metavar="NAME,...")
-    ] = None,
-    trials: Annotated[
-        int | None, option(MODEL, "Trials per cell.", default="the experiment's", least=1)
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option(OUTPUT, "Folder of trials and tables.", metavar="FOLDER", default="runs/NAME"),
-    ] = None,
-    as_json: cli.Json = False,
-    cache: cli.Cache = None,
-    jobs: cli.Processes = None,
-    cluster: Annotated[
-        str | None,
-        option(
-            RUNNING,
-            "Run on the Dask cluster of this scheduler, tcp://HOST:PORT.",
-            metavar="ADDRESS",
-        ),
-    ] = None,
-    retry_failed: cli.RetryFailed = False,
-    quiet: cli.Quiet = False,
+    name: str | None = typer.Argument(
+        None,
+        metavar="NAME|FILE.toml",
+        help="A built-in experiment (see --list), or a file with one of your own.",
+        show_default=False,
+        rich_help_panel=INPUT,
+    ),
+    list_them: bool = flag(INPUT, "List the built-in experiments.", "--list"),
+    datasets: str | None = option(MODEL, "Only these of its data sets.", metavar="NAME,..."),
+    labels: str | None = option(MODEL, "Only these numbers of labels per class.", metavar="N,..."),
+    models: str | None = option(MODEL, "Only these models, by name or label.", metavar="NAME,..."),
+    trials: int | None = option(MODEL, "Trials per cell.", default="the experiment's", least=1),
+    out: Path | None = option(
+        OUTPUT, "Folder of trials and tables.", metavar="FOLDER", default="runs/NAME"
+    ),
+    as_json: bool = cli.JSON,
+    cache: Path | None = cli.CACHE,
+    jobs: int | None = cli.PROCESSES,
+    cluster: str | None = option(
+        RUNNING, "Run on the Dask cluster of this scheduler, tcp://HOST:PORT.", metavar="ADDRESS"
+    ),
+    retry_failed: bool = cli.RETRY_FAILED,
+    quiet: bool = cli.QUIET,
 ) -> None:
     """Run an experiment of many trials, and continue it where it was stopped.
 

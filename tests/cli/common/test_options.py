@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
+from dataclasses import dataclass
+
 import pytest
 
 from truegraph.cli.common import options
@@ -36,3 +39,24 @@ def test_options_go_to_the_models_that_have_them() -> None:
     assert settings == {"epochs": 3}
     assert bayesian == {"epochs": 3, "fractions": [0.1, 0.2]}
     assert options.recommender_options(["ease"], None, None) == ({}, {})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Later:
+    loud: bool = options.QUIET
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked(Later):
+    many: int = options.option(options.MODEL, "How many.", value=3)
+
+
+def test_the_fields_of_a_class_are_the_options_of_a_command_panel_by_panel() -> None:
+    heard: list[Asked] = []
+    command = options.takes(Asked)(heard.append)
+    parameters = inspect.signature(command).parameters
+    assert list(parameters) == ["many", "loud"]  # the model before the running
+    assert parameters["many"].annotation is int
+    assert parameters["many"].default.default == 3
+    command(many=5, loud=True)
+    assert heard == [Asked(many=5, loud=True)]

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+import functools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import MISSING, dataclass, fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any, TypeVar, cast, get_type_hints
 
 import typer
 
@@ -16,25 +19,32 @@ from truegraph.tasks.links.names import BAYESIAN as BAYESIAN_LINKS
 from truegraph.tasks.recommend.names import BAYESIAN as BAYESIAN_RECOMMENDERS
 from truegraph.tasks.recommend.names import TRAINED
 
-INPUT, MODEL, OUTPUT, RUNNING = "Input", "Model", "Output", "Running"
+INPUT, MODEL, SEARCH, OUTPUT = "Input", "Model", "Search and solver", "Output"
+LARGE, RUNNING = "Larger than memory", "Running"
+_PANELS = (INPUT, MODEL, SEARCH, OUTPUT, LARGE, RUNNING)
+
+Options = TypeVar("Options")
 
 
 def option(
     panel: str,
     text: str,
     *names: str,
+    value: Any = None,
     default: str | None = None,
     least: int | None = None,
     most: int | None = None,
     **more: Any,
 ) -> Any:
-    """Return an option in a panel of the help.
+    """Return an option in a panel of the help, as the default of a parameter or field.
 
     Parameters
     ----------
     panel, text : str
     *names : str
         Such as "--json"; by default made of the parameter's name.
+    value : object, optional
+        What it is if it is not given; the help shows it, unless it is None or a flag's.
     default : str, optional
         What None stands for.
     least, most : int, optional
@@ -42,11 +52,11 @@ def option(
     **more
         Passed on to `typer.Option`.
     """
-    shown: Any = False if default is None else default
-    own: dict[str, Any] = {"show_default": shown}
+    is_shown = value is not None and not isinstance(value, bool)
+    own: dict[str, Any] = {"show_default": is_shown if default is None else default}
     if least is not None:
         own |= {"metavar": "N", "callback": _bounds(least, most)}
-    return typer.Option(*names, help=text, rich_help_panel=panel, **own | more)
+    return typer.Option(value, *names, help=text, rich_help_panel=panel, **own | more)
 
 
 def _bounds(least: int, most: int | None) -> Any:
@@ -61,107 +71,107 @@ def _bounds(least: int, most: int | None) -> Any:
     return check
 
 
-Edges = Annotated[
-    Path | None,
-    option(INPUT, "Edges: two columns of ids and, if there are any, weights.", metavar="FILE"),
-]
-Features = Annotated[
-    Path | None, option(INPUT, "Features: one row per node, columns of any kind.", metavar="FILE")
-]
-Labels = Annotated[
-    Path | None, option(INPUT, "Labels of some of the nodes: node and label.", metavar="FILE")
-]
-Interactions = Annotated[
-    Path | None,
-    option(INPUT, "Interactions: .csv, .parquet, .inter, .txt or .npz.", metavar="FILE"),
-]
-User = Annotated[str | None, option(INPUT, "Column with the user's id.", metavar="COLUMN")]
-Item = Annotated[str | None, option(INPUT, "Column with the item's id.", metavar="COLUMN")]
-Rating = Annotated[str | None, option(INPUT, "Column with the rating.", metavar="COLUMN")]
-Time = Annotated[
-    str | None,
-    option(INPUT, "Column with the time; held out are then the latest.", metavar="COLUMN"),
-]
-MinRating = Annotated[float | None, option(INPUT, "Lowest rating that counts as an interaction.")]
-MinPerUser = Annotated[int, option(INPUT, "Drop users with fewer interactions.", least=1)]
-MinPerItem = Annotated[int, option(INPUT, "Then drop items with fewer interactions.", least=1)]
-Degree = Annotated[
-    float | None,
-    option(MODEL, "Edges per node of the learned graph.", default="chosen from the data"),
-]
-Samples = Annotated[
-    int | None,
-    option(MODEL, "Weight samples.", default="bgcn 60; refined and fast 20", least=1),
-]
-DecoderTarget = Annotated[
-    str | None,
-    option(
-        MODEL,
-        "Graph that the Bayesian version's decoder gives back.",
-        "--decoder-target",
-        metavar="combined|observed",
-        default="combined",
-    ),
-]
-Fractions = Annotated[
-    str | None,
-    option(
-        MODEL,
-        "Shares of the pairs to take out of the negatives; the best one on the validation "
-        "interactions is used.",
-        metavar="X,...",
-        default="0.01,0.02,0.05,0.1,0.2",
-    ),
-]
-Epochs = Annotated[
-    int | None, option(MODEL, "Most epochs of each training.", default="1000", least=1)
-]
-Seed = Annotated[int, option(MODEL, "Seed.", least=0, most=2**31 - 1, show_default=True)]
-Cache = Annotated[
-    Path | None,
-    option(RUNNING, "Folder of embeddings to reuse.", metavar="FOLDER", default="user's cache"),
-]
-Threads = Annotated[
-    int | None,
-    option(RUNNING, "Threads, -1 for all cores; never changes a result.", default="all cores"),
-]
-Processes = Annotated[
-    int | None,
-    option(RUNNING, "Processes; never changes a result.", default="one per core", least=1),
-]
-RetryFailed = Annotated[bool, option(RUNNING, "Rerun trials that failed before.", "--retry-failed")]
-Json = Annotated[bool, option(OUTPUT, "Print one JSON document instead of a summary.", "--json")]
-Quiet = Annotated[
-    bool, option(RUNNING, "No progress and no summary; --json still prints.", "--quiet")
-]
+def flag(panel: str, text: str, name: str) -> Any:
+    """Return an option without a value, such as --quiet."""
+    return option(panel, text, name, value=False)
 
 
-Report = Annotated[
-    Path | None,
-    option(
-        OUTPUT,
-        "Page with the answer and how it came about, an .html file; none: no page.",
-        metavar="FILE",
-        default="beside --out",
-    ),
-]
-Save = Annotated[
-    Path | None,
-    option(
-        OUTPUT,
-        "Folder to keep the trained model in, for load in Python.",
-        metavar="FOLDER",
-    ),
-]
+def takes(kind: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Make a command of a function of one argument, whose fields become the command's options.
 
-EscapeFormulas = Annotated[
-    bool,
-    option(
-        OUTPUT,
-        "Names that a spreadsheet would run as formulas get an apostrophe in .csv files.",
-        "--escape-formulas",
-    ),
-]
+    Parameters
+    ----------
+    kind : type
+        A dataclass; the default of a field is what `option` returns.
+    """
+
+    def made(run: Callable[[Options], None]) -> Callable[..., None]:
+        @functools.wraps(run)
+        def command(**given: Any) -> None:
+            run(kind(**given))
+
+        hints = get_type_hints(kind)
+        parameters = [
+            Parameter(
+                entry.name,
+                Parameter.KEYWORD_ONLY,
+                default=Parameter.empty if entry.default is MISSING else entry.default,
+                annotation=hints[entry.name],
+            )
+            for entry in fields(cast(Any, kind))
+        ]
+        parameters.sort(key=_panel)  # options of a panel stand together, whoever declared them
+        command.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = hints
+        return command
+
+    return made
+
+
+def _panel(parameter: Parameter) -> int:
+    panel = getattr(parameter.default, "rich_help_panel", INPUT)
+    return _PANELS.index(panel)
+
+
+EDGES = option(INPUT, "Edges: two columns of ids and, if there are any, weights.", metavar="FILE")
+FEATURES = option(INPUT, "Features: one row per node, columns of any kind.", metavar="FILE")
+LABELS = option(INPUT, "Labels of some of the nodes: node and label.", metavar="FILE")
+DEGREE = option(MODEL, "Edges per node of the learned graph.", default="chosen from the data")
+SAMPLES = option(MODEL, "Weight samples.", default="bgcn 60; refined and fast 20", least=1)
+DECODER_TARGET = option(
+    MODEL,
+    "Graph that the Bayesian version's decoder gives back.",
+    "--decoder-target",
+    metavar="combined|observed",
+    default="combined",
+)
+FRACTIONS = option(
+    MODEL,
+    "Shares of the pairs to take out of the negatives; the best one on the validation "
+    "interactions is used.",
+    metavar="X,...",
+    default="0.01,0.02,0.05,0.1,0.2",
+)
+EPOCHS = option(MODEL, "Most epochs of each training.", default="1000", least=1)
+CACHE = option(RUNNING, "Folder of embeddings to reuse.", metavar="FOLDER", default="user's cache")
+THREADS = option(RUNNING, "Threads, -1 for all cores; never changes a result.", default="all cores")
+PROCESSES = option(RUNNING, "Processes; never changes a result.", default="one per core", least=1)
+RETRY_FAILED = flag(RUNNING, "Rerun trials that failed before.", "--retry-failed")
+JSON = flag(OUTPUT, "Print one JSON document instead of a summary.", "--json")
+QUIET = flag(RUNNING, "No progress and no summary; --json still prints.", "--quiet")
+ESCAPE_FORMULAS = flag(
+    OUTPUT,
+    "Names that a spreadsheet would run as formulas get an apostrophe in .csv files.",
+    "--escape-formulas",
+)
+
+
+def seed_option(text: str = "Seed.", panel: str = MODEL, most: int = 2**31 - 1) -> Any:
+    """Return the option --seed."""
+    return option(panel, text, value=0, least=0, most=most)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InteractionFile:
+    """The options of a file of interactions."""
+
+    interactions: Path | None = option(
+        INPUT, "Interactions: .csv, .parquet, .inter, .txt or .npz.", metavar="FILE"
+    )
+    user: str | None = option(INPUT, "Column with the user's id.", metavar="COLUMN")
+    item: str | None = option(INPUT, "Column with the item's id.", metavar="COLUMN")
+    rating: str | None = option(INPUT, "Column with the rating.", metavar="COLUMN")
+    time: str | None = option(
+        INPUT, "Column with the time; held out are then the latest.", metavar="COLUMN"
+    )
+    min_rating: float | None = option(INPUT, "Lowest rating that counts as an interaction.")
+    min_per_user: int = option(
+        INPUT, "Drop users with fewer interactions.", value=1, least=1, show_default=False
+    )
+    min_per_item: int = option(
+        INPUT, "Then drop items with fewer interactions.", value=1, least=1, show_default=False
+    )
+
 
 # Unknown words are let through to `refuse_dataset`, which can say more of them than click.
 LET_THROUGH = {"allow_extra_args": True, "ignore_unknown_options": True}
