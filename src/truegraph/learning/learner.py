@@ -14,7 +14,7 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 _FEW_NODES = 2000  # waking threads costs more than they save
 
 
+@dataclass(eq=False, repr=False)
 class GraphLearner(TransformerMixin, BaseEstimator):
     """Learn the most probable graph of the paper's non-parametric model.
 
@@ -122,50 +123,27 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     (60, 60)
     """
 
-    def __init__(
-        self,
-        degree: float | str | None = None,
-        *,
-        theta: float | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        metric: str = "sqeuclidean",
-        candidate_ratio: float = 3.0,
-        candidates: str = "auto",
-        scope: str = "candidates",
-        solver: str = "newton",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        first_theta: float | None = None,
-        mutual: bool = False,
-        local_scaling: int | None = None,
-        min_degree: int = 1,
-        connected: bool = False,
-        plan: ColumnPlan | None = None,
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.degree = degree
-        self.theta = theta
-        self.alpha = alpha
-        self.beta = beta
-        self.metric = metric
-        self.candidate_ratio = candidate_ratio
-        self.candidates = candidates
-        self.scope = scope
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.first_theta = first_theta
-        self.mutual = mutual
-        self.local_scaling = local_scaling
-        self.min_degree = min_degree
-        self.connected = connected
-        self.plan = plan
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.progress = progress
+    degree: float | str | None = None
+    _: KW_ONLY
+    theta: float | None = None
+    alpha: float | None = None
+    beta: float | None = None
+    metric: str = "sqeuclidean"
+    candidate_ratio: float = 3.0
+    candidates: str = "auto"
+    scope: str = "candidates"
+    solver: str = "newton"
+    tol: float = 1e-6
+    max_iter: int | None = None
+    first_theta: float | None = None
+    mutual: bool = False
+    local_scaling: int | None = None
+    min_degree: int = 1
+    connected: bool = False
+    plan: ColumnPlan | None = None
+    random_state: Any = None
+    n_jobs: int | None = None
+    progress: bool = False
 
     def fit(
         self,

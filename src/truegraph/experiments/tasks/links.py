@@ -8,7 +8,7 @@ reach at most.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -163,7 +163,7 @@ def _reliability(links: NDArray[np.float64], non_links: NDArray[np.float64]) -> 
 # --- from a cell to a predictor -----------------------------------------------------------------
 
 
-def _kind(model: str) -> tuple[type[LinkEstimator], str]:
+def _kind(model: str) -> tuple[Callable[..., LinkEstimator], str]:
     """Return the class of predictor, and the auto-encoder in it."""
     from truegraph.tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
 
@@ -187,7 +187,7 @@ def predictor_of(cell: Cell, seed: int, context: Context) -> LinkEstimator:
     )
 
 
-def _parts(cell: Cell, kind: type[LinkEstimator]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parts(cell: Cell, kind: Callable[..., LinkEstimator]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the settings of the predictor, and those of the auto-encoder in it."""
     known = set(inspect.signature(kind).parameters) - _SET_BY_ENGINE
     own = {key: value for key, value in cell.settings.items() if key in known}

@@ -13,9 +13,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.tasks.classify.fitting import NodeEstimator
@@ -24,6 +24,7 @@ from truegraph.tasks.classify.trials import RECIPES
 _USUAL = {"effort": "normal", "class_prior": "train"}
 
 
+@dataclass(eq=False, repr=False)
 class NodeClassifier(NodeEstimator):
     """Any of the baseline classifiers for the nodes of a graph.
 
@@ -63,22 +64,7 @@ class NodeClassifier(NodeEstimator):
     seconds_ : dict of str to float
     """
 
-    def __init__(
-        self,
-        model: str = "gcn",
-        *,
-        options: Any = None,
-        plan: ColumnPlan | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        progress: bool = False,
-    ) -> None:
-        self.model = model
-        self.options = options
-        self.plan = plan
-        self.random_state = random_state
-        self.device = device
-        self.progress = progress
+    model: str = "gcn"
 
     def _model(self) -> tuple[str, Any]:
         for recipe, name in RECIPES.items():
@@ -90,6 +76,7 @@ class NodeClassifier(NodeEstimator):
         return self.model, self.options
 
 
+@dataclass(eq=False, repr=False)
 class BayesianNodeClassifier(NodeEstimator):
     """Bayesian classifier that does not take the observed graph for the true one.
 
@@ -155,32 +142,13 @@ class BayesianNodeClassifier(NodeEstimator):
     Pal et al., "Non-Parametric Graph Learning for Bayesian Graph Neural Networks", UAI 2020.
     """
 
-    def __init__(
-        self,
-        degree: float | None = None,
-        *,
-        recipe: str = "auto",
-        samples: int | None = None,
-        effort: str = "normal",
-        class_prior: Any = "train",
-        options: Mapping[str, Any] | None = None,
-        plan: ColumnPlan | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        cache: PathLike | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.degree = degree
-        self.recipe = recipe
-        self.samples = samples
-        self.effort = effort
-        self.class_prior = class_prior
-        self.options = options
-        self.plan = plan
-        self.random_state = random_state
-        self.device = device
-        self.cache = cache
-        self.progress = progress
+    degree: float | None = None
+    _: KW_ONLY
+    recipe: str = "auto"
+    samples: int | None = None
+    effort: str = "normal"
+    class_prior: Any = "train"
+    cache: PathLike | None = None
 
     def _model(self) -> tuple[str, Any]:
         if self.recipe not in RECIPES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -36,14 +37,21 @@ _FEW_VALIDATION = 100
 _EPOCHS_IF_FEW = 1000
 
 
-class NodeEstimator(TakesSparse, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class NodeParameters:
+    """Parameters that all node classifiers have, see `NodeClassifier`."""
+
+    options: Any = None
+    plan: ColumnPlan | None = None
+    random_state: Any = None
+    device: str = "cpu"
+    progress: bool = False
+
+
+class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
-    plan: ColumnPlan | None
-    random_state: Any
-    device: str
     cache: PathLike | None = None
-    progress: bool
 
     @abstractmethod
     def _model(self) -> tuple[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -37,26 +38,33 @@ from truegraph.wording import counted
 if TYPE_CHECKING:
     import pandas as pd
 
+    from truegraph.tasks.links.refined.new_nodes import NewNodes
     from truegraph.tasks.links.training import LinkModel
 
 _FEW_HELD_OUT = 50  # fewer held-out links calibrate only roughly
 
 
-class LinkEstimator(TakesSparse, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class LinkParameters:
+    """Parameters that all link predictors have, see `LinkPredictor`."""
+
+    options: Any = None
+    mask_hidden: bool | None = None
+    held_out: float = 0.05
+    prior: Any = "balanced"
+    missing: float = 0.1
+    samples: int = 20
+    plan: ColumnPlan | None = None
+    random_state: Any = None
+    device: str = "cpu"
+    cache: PathLike | None = None
+    progress: bool = False
+
+
+class LinkEstimator(LinkParameters, TakesSparse, BaseEstimator):
     """Base class of the link predictors; subclasses say how to train."""
 
     model: str
-    options: Any
-    mask_hidden: bool | None
-    held_out: float
-    prior: Any
-    missing: float
-    samples: int
-    plan: ColumnPlan | None
-    random_state: Any
-    device: str
-    cache: PathLike | None
-    progress: bool
 
     learned_graph_: LearnedGraph | None
     points_: NDArray[Any] | None
@@ -66,6 +74,7 @@ class LinkEstimator(TakesSparse, BaseEstimator):
     calibration_: Calibration
     _scorer: LinkScorer
     _suggester: Suggester | None = None
+    _new_nodes: NewNodes | None = None
 
     @abstractmethod
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:

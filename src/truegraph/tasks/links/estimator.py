@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,9 +23,7 @@ from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph import gate
-from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.columns.vectorising import new_points
-from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.nn.autoencoders.embedding_cache import write_embedding
@@ -52,6 +51,7 @@ if TYPE_CHECKING:
     from truegraph.tasks.links.training import LinkModel
 
 
+@dataclass(eq=False, repr=False)
 class LinkPredictor(LinkEstimator):
     """Link prediction: refined scores of pairs, a graph auto-encoder, or a heuristic.
 
@@ -109,36 +109,7 @@ class LinkPredictor(LinkEstimator):
     seconds_ : dict of str to float
     """
 
-    _new_nodes: NewNodes | None = None
-
-    def __init__(
-        self,
-        model: str = "refined",
-        *,
-        options: Any = None,
-        mask_hidden: bool | None = None,
-        held_out: float = 0.05,
-        prior: Any = "balanced",
-        missing: float = 0.1,
-        samples: int = 20,
-        plan: ColumnPlan | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        cache: PathLike | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.model = model
-        self.options = options
-        self.mask_hidden = mask_hidden
-        self.held_out = held_out
-        self.prior = prior
-        self.missing = missing
-        self.samples = samples
-        self.plan = plan
-        self.random_state = random_state
-        self.device = device
-        self.cache = cache
-        self.progress = progress
+    model: str = "refined"
 
     def _fit(self, A: Any, X: Any, validation: Any, pairs: Any, seed: int, run: Run) -> None:
         self._new_nodes = None
@@ -264,6 +235,7 @@ class LinkPredictor(LinkEstimator):
         return found
 
 
+@dataclass(eq=False, repr=False)
 class BayesianLinkPredictor(LinkEstimator):
     """Link prediction on the most probable graph: the paper's Algorithm 2.
 
@@ -317,52 +289,17 @@ progress
     Pal et al., "Non-Parametric Graph Learning for Bayesian Graph Neural Networks", UAI 2020.
     """
 
-    def __init__(
-        self,
-        model: str = "vgae",
-        *,
-        degree: float | None = None,
-        target: str = "combined",
-        unobserved: str = "non-edges",
-        weight_scale: str = "largest",
-        candidate_ratio: float = 5.0,
-        embedding: Any = None,
-        scope: str = "candidates",
-        solver: str = "newton",
-        tol: float = 1e-6,
-        options: Any = None,
-        mask_hidden: bool | None = None,
-        held_out: float = 0.05,
-        prior: Any = "balanced",
-        missing: float = 0.1,
-        samples: int = 20,
-        plan: ColumnPlan | None = None,
-        random_state: Any = None,
-        device: str = "cpu",
-        cache: PathLike | None = None,
-        progress: bool = False,
-    ) -> None:
-        self.model = model
-        self.degree = degree
-        self.target = target
-        self.unobserved = unobserved
-        self.weight_scale = weight_scale
-        self.candidate_ratio = candidate_ratio
-        self.embedding = embedding
-        self.scope = scope
-        self.solver = solver
-        self.tol = tol
-        self.options = options
-        self.mask_hidden = mask_hidden
-        self.held_out = held_out
-        self.prior = prior
-        self.missing = missing
-        self.samples = samples
-        self.plan = plan
-        self.random_state = random_state
-        self.device = device
-        self.cache = cache
-        self.progress = progress
+    model: str = "vgae"
+    _: KW_ONLY
+    degree: float | None = None
+    target: str = "combined"
+    unobserved: str = "non-edges"
+    weight_scale: str = "largest"
+    candidate_ratio: float = 5.0
+    embedding: Any = None
+    scope: str = "candidates"
+    solver: str = "newton"
+    tol: float = 1e-6
 
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
         from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian

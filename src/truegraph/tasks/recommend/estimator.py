@@ -10,26 +10,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import csr_array
 from sklearn.utils.validation import check_is_fitted
 
-from truegraph.learning.learned import LearnedGraph
-from truegraph.nn.closed_form.base import Choice, HistoryModel
+from truegraph.nn.closed_form.base import HistoryModel
 from truegraph.nn.closed_form.refined import Refined
 from truegraph.nn.recommenders.registry import find_recommender, recommender_settings
-from truegraph.nn.recommenders.training import TrainedRanking
 from truegraph.nn.recommenders.trainings import best_rate
 from truegraph.progress import Progress
 from truegraph.tasks.recommend.algorithm3 import BayesianOptions, refit_bayesian, train_bayesian
-from truegraph.tasks.recommend.false_negatives import PAPER_FRACTIONS, RemovedNegatives
+from truegraph.tasks.recommend.false_negatives import PAPER_FRACTIONS
 from truegraph.tasks.recommend.fitted import FittedRecommender
 from truegraph.tasks.recommend.scorers import HistoryScorer, Scorer, trained_scorer
 
 
+@dataclass(eq=False, repr=False)
 class Recommender(FittedRecommender):
     """Any of the recommenders, fitted to rank what users interacted with above the rest.
 
@@ -63,24 +63,7 @@ class Recommender(FittedRecommender):
     seconds_ : float
     """
 
-    choice_: Choice | None
-    history_: TrainedRanking | None
-    learned_graph_: LearnedGraph
-
-    def __init__(
-        self,
-        model: str = "refined",
-        *,
-        options: Any = None,
-        validation_share: float = 0.1,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.model = model
-        self.options = options
-        self.validation_share = validation_share
-        self.random_state = random_state
-        self.progress = progress
+    model: str = "refined"
 
     def _train(
         self, train: csr_array, held_out: csr_array | None, progress: Progress
@@ -123,6 +106,7 @@ class Recommender(FittedRecommender):
         return HistoryScorer(made, everything), first
 
 
+@dataclass(eq=False, repr=False)
 class BayesianRecommender(FittedRecommender):
     """A recommender that does not train against what users would probably like.
 
@@ -176,34 +160,13 @@ class BayesianRecommender(FittedRecommender):
     Pal et al., "Non-Parametric Graph Learning for Bayesian Graph Neural Networks", UAI 2020.
     """
 
-    learned_graph_: LearnedGraph
-    removed_negatives_: RemovedNegatives
-    history_: TrainedRanking
-
-    def __init__(
-        self,
-        model: str = "ngcf",
-        *,
-        fractions: Sequence[float] = PAPER_FRACTIONS,
-        fraction_of: Literal["pairs", "links"] = "pairs",
-        exclude_train: bool = False,
-        degree: float | None = None,
-        continued_patience: int = 100,
-        options: Mapping[str, Any] | Any = None,
-        validation_share: float = 0.1,
-        random_state: Any = None,
-        progress: bool = False,
-    ) -> None:
-        self.model = model
-        self.fractions = fractions
-        self.fraction_of = fraction_of
-        self.exclude_train = exclude_train
-        self.degree = degree
-        self.continued_patience = continued_patience
-        self.options = options
-        self.validation_share = validation_share
-        self.random_state = random_state
-        self.progress = progress
+    model: str = "ngcf"
+    _: KW_ONLY
+    fractions: Sequence[float] = PAPER_FRACTIONS
+    fraction_of: Literal["pairs", "links"] = "pairs"
+    exclude_train: bool = False
+    degree: float | None = None
+    continued_patience: int = 100
 
     def _train(
         self, train: csr_array, held_out: csr_array | None, progress: Progress

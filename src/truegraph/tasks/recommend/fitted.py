@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -19,6 +20,9 @@ from truegraph.data.interactions.interaction_splits import split_by_time, split_
 from truegraph.data.interactions.interactions import Interactions, as_interactions, pair_matrix
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
+from truegraph.learning.learned import LearnedGraph
+from truegraph.nn.closed_form.base import Choice
+from truegraph.nn.recommenders.training import TrainedRanking
 from truegraph.nn.top_items import rank_items
 from truegraph.progress import Progress, console_progress
 from truegraph.seeds import seed_from
@@ -30,12 +34,22 @@ from truegraph.tasks.recommend.scorers import Scorer
 Unknown = Literal["error", "skip", "popular"]
 
 
-class FittedRecommender(TakesSparse, BaseEstimator):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RecommenderParameters:
+    """Parameters that all recommenders have, see `Recommender`."""
+
+    options: Any = None
+    validation_share: float = 0.1
+    random_state: Any = None
+    progress: bool = False
+
+
+class FittedRecommender(RecommenderParameters, TakesSparse, BaseEstimator):
     """Base class of the recommenders; subclasses train."""
 
-    validation_share: float
-    random_state: Any
-    progress: bool
+    choice_: Choice | None
+    history_: TrainedRanking | None
+    learned_graph_: LearnedGraph
 
     @abstractmethod
     def _train(
