@@ -5,9 +5,8 @@ The files lie where those of the other data sets do, see `truegraph.data.nodes.d
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
@@ -15,37 +14,22 @@ from truegraph.data.interactions.interaction_splits import InteractionSplit, spl
 from truegraph.data.interactions.interactions import Interactions, pair_matrix
 from truegraph.data.interactions.planted_interactions import planted_interactions
 from truegraph.data.nodes.datasets import how_to_get, locate
-from truegraph.data.nodes.registry import INTERACTION_SETS, InteractionEntry
+from truegraph.data.nodes.registry import INTERACTION_SETS, InteractionEntry, InteractionFacts
 from truegraph.data.storage import PathLike, read_npz
 from truegraph.errors import DataError, InputError
 from truegraph.suggestions import suggestion
 
 
-@dataclass(frozen=True)
-class InteractionInfo:
-    """What is known about a set of interactions without loading it.
+@dataclass(frozen=True, kw_only=True)
+class InteractionInfo(InteractionFacts):
+    """What is known about a set of interactions without loading it, and where it is.
 
     Attributes
     ----------
-    name, description, origin, licence : str
-    status : {"exact", "stand-in", "benchmark", "made up"}
-        Whether these are the paper's data, other real data in their place, data that others
-        publish figures on, or made up.
-    statistics : dict of str to int
-        users, items and interactions after the filters.
-    paper : dict of str to int or float
-        The paper's row for the data set: users, items, edges and density; empty without one.
     source : str or None
         Where `load_interactions` finds it now, or None.
     """
 
-    name: str
-    description: str
-    status: Literal["exact", "stand-in", "benchmark", "made up"]
-    statistics: dict[str, int]
-    paper: dict[str, int | float]
-    origin: str
-    licence: str
     source: str | None
 
 
@@ -64,16 +48,8 @@ def interaction_info(name: str, *, data_home: PathLike | None = None) -> Interac
     """
     entry = _entry(name)
     place = locate(entry, data_home)
-    return InteractionInfo(
-        name=entry.name,
-        description=entry.description,
-        status=entry.status,
-        statistics=dict(entry.statistics),
-        paper=dict(entry.paper),
-        origin=entry.origin,
-        licence=entry.licence,
-        source=None if place is None else place[0],
-    )
+    known = {fact.name: getattr(entry, fact.name) for fact in fields(InteractionFacts)}
+    return InteractionInfo(**known, source=None if place is None else place[0])
 
 
 def load_interactions(

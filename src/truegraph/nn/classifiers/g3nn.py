@@ -11,7 +11,7 @@ summed over classes. ``elbo="corrected"`` puts all three right.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from truegraph.errors import InputError
 from truegraph.nn.block_model.membership_pairs import random_pair_agreement
 from truegraph.nn.dense import add_bias, relu_dropout, row_sum, trial_matmul
 from truegraph.nn.dropout import Noise, dropout_of
-from truegraph.nn.graph_operators import normalised_adjacency, without_diagonal
+from truegraph.nn.graph_operators import without_diagonal
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.training.base import Classifier, Inputs, Settings, drawn, glorot_uniform
@@ -89,11 +89,6 @@ class G3NN(Classifier):
         if settings.patience is not None:
             self.stopping = EarlyStopping(settings.patience)
 
-    @staticmethod
-    def operator(adjacency: Any) -> csr_array:
-        """Return the normalised adjacency with self-loops."""
-        return normalised_adjacency(adjacency)
-
     def initial(self, seeds: np.ndarray) -> Weights:
         """Return Glorot uniform weights for the GCN, torch's linear ones for the prior."""
         features, hidden, classes = self.features, self.settings.hidden, self.classes
@@ -109,11 +104,6 @@ class G3NN(Classifier):
             "prior_second": second,
             "prior_second_bias": second_bias,
         }
-
-    def decay(self) -> dict[str, float]:
-        """Return L2 on everything, biases too."""
-        names = self.initial(np.zeros(1, dtype=np.uint64))
-        return dict.fromkeys(names, self.settings.weight_decay)
 
     def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
         """Return the logits (T, N, C) of the posterior q; its features are never dropped."""

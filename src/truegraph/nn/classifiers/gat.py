@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 
 from truegraph.nn.attention import Neighbourhoods, attend
 from truegraph.nn.dense import add_bias, dropout_values, trial_matmul
 from truegraph.nn.dropout import Noise, dropout_of
-from truegraph.nn.graph_operators import normalised_adjacency
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse, sparse_product
-from truegraph.nn.training.base import Classifier, Inputs, Settings, glorot_uniform
-from truegraph.nn.training.receptive import ReceptiveField, receptive_field, whole_graph
+from truegraph.nn.training.base import Settings, glorot_uniform
+from truegraph.nn.training.receptive import FieldClassifier, ReceptiveField
 from truegraph.nn.training.stopping import EarlyStopping
-from truegraph.nn.training.targets import Targets, cross_entropy
 
 _SLOPE = 0.2  # of the leaky rectifier on the scores
 
@@ -51,11 +47,12 @@ class GATSettings(Settings):
     patience: int | None = 100
 
 
-class GAT(Classifier):
+class GAT(FieldClassifier):
     """Two attention layers; heads count as further elements of the batch.
 
     Weights of a layer with K heads: the projection (T, K, in, width), the two score vectors
-    (T, K, width, 2) with their biases (T, K, 2), and the bias of the output (T, K, width).
+    (T, K, width, 2) with their biases (T, K, 2), and the bias of the output (T, K, width). L2 is
+    on all of them: the authors' exception for biases never takes effect.
     """
 
     name = "gat"
@@ -65,11 +62,6 @@ class GAT(Classifier):
         super().__init__(settings, features, classes)
         if settings.patience is not None:
             self.stopping = EarlyStopping(settings.patience, watch_accuracy=True)
-
-    @staticmethod
-    def operator(adjacency: Any) -> csr_array:
-        """Return a matrix whose pattern is each node's neighbours and itself."""
-        return normalised_adjacency(adjacency)
 
     def initial(self, seeds: np.ndarray) -> Weights:
         """Return Glorot uniform weights and zero biases."""
@@ -83,31 +75,8 @@ class GAT(Classifier):
             **_layer(seeds, "second", 2, last, heads * hidden, self.classes),
         }
 
-    def decay(self) -> dict[str, float]:
-        """Return L2 on everything: the authors' exception for biases never takes effect."""
-        names = self.initial(np.zeros(1, dtype=np.uint64))
-        return dict.fromkeys(names, self.settings.weight_decay)
-
-    def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
-        """Return the logits (T, N, C)."""
-        return self._layers(weights, whole_graph(inputs), noise)
-
-    def prepare(self, inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
-        """Return the nodes within two steps of the labelled ones: all that the loss depends on."""
-        return receptive_field(inputs, targets)
-
-    def loss(
-        self,
-        weights: Weights,
-        inputs: Inputs,
-        prepared: tuple[ReceptiveField, Targets],
-        noise: Noise,
-    ) -> tuple[torch.Tensor, Weights]:
-        """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
-        field, targets = prepared
-        return cross_entropy(self._layers(weights, field, noise), targets), {}
-
-    def _layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
+    def layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
+        """Return the logits (T, rows, C) of the outer rows of a field."""
         projected = self._project_features(weights["first"], field.features, noise)
         inner = Neighbourhoods(field.inner, field.inner_own)
         hidden = self._attention(weights, "first", projected, inner, noise, 1)

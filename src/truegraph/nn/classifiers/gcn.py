@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
-from scipy.sparse import csr_array
 
 from truegraph.nn.dense import relu_dropout, trial_matmul
 from truegraph.nn.dropout import Noise, dropout_of
-from truegraph.nn.graph_operators import normalised_adjacency
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import sparse_product
-from truegraph.nn.training.base import Classifier, Inputs, Settings, glorot_uniform
-from truegraph.nn.training.receptive import ReceptiveField, receptive_field, whole_graph
-from truegraph.nn.training.targets import Targets, cross_entropy
+from truegraph.nn.training.base import Settings, glorot_uniform
+from truegraph.nn.training.receptive import FieldClassifier, ReceptiveField
 
 
 @dataclass(frozen=True)
@@ -34,16 +30,11 @@ class GCNSettings(Settings):
     dropout: float = 0.5
 
 
-class GCN(Classifier):
+class GCN(FieldClassifier):
     """softmax(A relu(A X W1) W2) with A = D^(-1/2) (A_obs + I) D^(-1/2)."""
 
     name = "gcn"
     settings_type = GCNSettings
-
-    @staticmethod
-    def operator(adjacency: Any) -> csr_array:
-        """Return the normalised adjacency with self-loops."""
-        return normalised_adjacency(adjacency)
 
     def initial(self, seeds: np.ndarray) -> Weights:
         """Return Glorot uniform weights."""
@@ -57,26 +48,8 @@ class GCN(Classifier):
         """Return L2 on the first layer only, as Kipf does."""
         return {"first": self.settings.weight_decay}
 
-    def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
-        """Return the logits (T, N, C)."""
-        return self._layers(weights, whole_graph(inputs), noise)
-
-    def prepare(self, inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
-        """Return the nodes within two steps of the labelled ones: all that the loss depends on."""
-        return receptive_field(inputs, targets)
-
-    def loss(
-        self,
-        weights: Weights,
-        inputs: Inputs,
-        prepared: tuple[ReceptiveField, Targets],
-        noise: Noise,
-    ) -> tuple[torch.Tensor, Weights]:
-        """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
-        field, targets = prepared
-        return cross_entropy(self._layers(weights, field, noise), targets), {}
-
-    def _layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
+    def layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
+        """Return the logits (T, rows, C) of the outer rows of a field."""
         rate = self.settings.dropout
         projected = sparse_product(field.features, weights["first"], dropout_of(noise, rate, 0))
         hidden = sparse_product(field.inner, projected)

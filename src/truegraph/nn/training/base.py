@@ -20,6 +20,7 @@ from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
 from truegraph.nn.dropout import Noise
+from truegraph.nn.graph_operators import normalised_adjacency
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse
 from truegraph.nn.training.stopping import EarlyStopping
@@ -96,9 +97,12 @@ class Classifier(ABC):
         self.classes = classes
 
     @staticmethod
-    @abstractmethod
     def operator(adjacency: Any) -> csr_array:
-        """Return the matrix (N, N) that the model makes of a weighted adjacency matrix."""
+        """Return the matrix (N, N) that the model makes of a weighted adjacency matrix.
+
+        Here the normalised adjacency with self-loops.
+        """
+        return normalised_adjacency(adjacency)
 
     @abstractmethod
     def initial(self, seeds: np.ndarray) -> Weights:
@@ -109,8 +113,9 @@ class Classifier(ABC):
         """Return logits of shape (T, N, C); without noise nothing is dropped."""
 
     def decay(self) -> dict[str, float]:
-        """Return the L2 coefficient of each weight that has one."""
-        return {}
+        """Return the L2 coefficient of each weight that has one: here all, biases too."""
+        names = self.initial(np.zeros(1, dtype=np.uint64))
+        return dict.fromkeys(names, self.settings.weight_decay)
 
     def prepare(self, inputs: Inputs, targets: Targets) -> Any:
         """Return what :meth:`loss` can compute once for a graph and the labelled nodes."""

@@ -7,14 +7,18 @@ whole graph, several times faster on a sparse graph.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import NamedTuple
 
 import numpy as np
+import torch
 from scipy.sparse import csr_array
 
+from truegraph.nn.dropout import Noise
+from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse
-from truegraph.nn.training.base import Inputs
-from truegraph.nn.training.targets import Targets
+from truegraph.nn.training.base import Classifier, Inputs
+from truegraph.nn.training.targets import Targets, cross_entropy
 
 
 class ReceptiveField(NamedTuple):
@@ -63,6 +67,33 @@ def receptive_field(inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, T
         _filled_up(outer_own),
     )
     return field, targets.local()
+
+
+class FieldClassifier(Classifier):
+    """A network of two layers, trained on the receptive field of the labelled nodes."""
+
+    @abstractmethod
+    def layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
+        """Return the logits (T, rows, C) of the outer rows of a field."""
+
+    def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
+        """Return the logits (T, N, C)."""
+        return self.layers(weights, whole_graph(inputs), noise)
+
+    def prepare(self, inputs: Inputs, targets: Targets) -> tuple[ReceptiveField, Targets]:
+        """Return the nodes within two steps of the labelled ones: all that the loss depends on."""
+        return receptive_field(inputs, targets)
+
+    def loss(
+        self,
+        weights: Weights,
+        inputs: Inputs,
+        prepared: tuple[ReceptiveField, Targets],
+        noise: Noise,
+    ) -> tuple[torch.Tensor, Weights]:
+        """Return the mean cross-entropy of each trial's labelled nodes, (T,)."""
+        field, targets = prepared
+        return cross_entropy(self.layers(weights, field, noise), targets), {}
 
 
 def _filled_up(positions: list[np.ndarray]) -> np.ndarray:
