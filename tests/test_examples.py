@@ -20,6 +20,7 @@ from truegraph.cli.app import run
 ROOT = Path(__file__).parent.parent
 PAGES = [
     "README.md",
+    "docs/overview.md",
     "docs/tutorial.md",
     "docs/guide.md",
     "docs/knn.md",
@@ -72,6 +73,13 @@ def test_printed_figures_of_digits_are_true() -> None:
     graph = learn_graph(load_dataset("digits").features, degree=10)
     stated = repr(graph).split(", relative_gap")[0]
     assert f"{stated}, relative_gap=..." in (ROOT / "README.md").read_text()
+    labels = load_dataset("digits").labels
+    learned = graph.adjacency.tocoo()
+    within = (labels[learned.row] == labels[learned.col]).mean()
+    assert (
+        f"joins {within:.0%} of its edges within a digit".replace("%", " %")
+        in (ROOT / "README.md").read_text()
+    )
     edges = graph.posterior().to_pandas().query("weight > 0")
     below, above = (edges.weight < edges.lower).sum(), (edges.weight > edges.upper).sum()
     assert (
@@ -135,9 +143,9 @@ def test_docstring_examples_are_true(name: str, workplace: Path) -> None:
     assert outcome.failed == 0
 
 
-def test_the_readme_lists_every_option() -> None:
+def test_the_overview_lists_every_option() -> None:
     from truegraph import GraphLearner
 
-    table = (ROOT / "README.md").read_text()
+    table = (ROOT / "docs" / "overview.md").read_text()
     for option in GraphLearner().get_params():
         assert f"`{option}`" in table

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from truegraph import LearnedGraph, learn_graph
+from truegraph.report.explorer.embedded import explorer_part
+from truegraph.report.page import Page
 
 EVIL = '<img src=x onerror="window.evil=1"></script><script>window.evil=1</script>'
 NODES = 150
@@ -213,3 +215,20 @@ def test_a_notebook_shows_it_in_place(open_page, graph, tmp_path: Path) -> None:
     frame.locator("#search").press("Enter")
     assert frame.locator("#panel h2").inner_text() == "point 3"
     assert complaints(page) == []
+
+
+def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
+    file = tmp_path / "report.html"
+    file.write_text(Page("A graph", "A summary.", list(explorer_part(graph))).render())
+    for width in (390, 1280):
+        page = open_page(file, width=width)
+        frame = page.frame_locator("iframe")
+        frame.locator("#search").fill("point 3")
+        frame.locator("#search").press("Enter")
+        assert frame.locator("#panel h2").inner_text() == "point 3"
+        assert frame.locator("#no-drawing").is_hidden()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert complaints(page) == []
+        assert [address for address in page.requests if not address.startswith("about:")] == [
+            file.as_uri()
+        ]

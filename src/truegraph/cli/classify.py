@@ -25,12 +25,13 @@ from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 from truegraph.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import pandas as pd
 
     from truegraph.data import NodeDataset
-    from truegraph.report.page import Page
+    from truegraph.learning import LearnedGraph
+    from truegraph.report.page import Page, Part
     from truegraph.tasks.classify.fitting import NodeEstimator
 
 
@@ -95,9 +96,10 @@ def classify(job: _Job) -> None:
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
     document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
+    seen = _explorer(dataset, classifier.learned_graph_, predictions)
     job.show(
         document,
-        lambda: _page(dataset, predictions, document, heard),
+        lambda: _page(dataset, predictions, document, heard, seen),
         lambda: _print_summary(document, job),
     )
 
@@ -210,8 +212,27 @@ def _document(
     }
 
 
+def _explorer(
+    dataset: NodeDataset, learned: LearnedGraph | None, predictions: pd.DataFrame
+) -> Iterator[Part]:
+    from truegraph.report.explorer.embedded import explorer_part
+
+    if learned is not None:
+        given = predictions["label"].where(predictions["given"] == "true", None)
+        yield from explorer_part(
+            learned.named(dataset.node_names),
+            labels=given.to_numpy(object),
+            predictions=predictions,
+            observed=dataset.graph,
+        )
+
+
 def _page(
-    dataset: NodeDataset, predictions: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]
+    dataset: NodeDataset,
+    predictions: pd.DataFrame,
+    document: dict[str, Any],
+    heard: Sequence[str],
+    more: Iterable[Part],
 ) -> Page:
     from truegraph.report.answer_page import answer_page, table_of
 
@@ -231,6 +252,7 @@ def _page(
             "Nodes whose labels would help most.",
             rest.sort_values("probability", kind="stable"),
         ),
+        more=more,
         plan=dataset.plan,
         notes=document["notes"],
         warnings=heard,

@@ -274,21 +274,19 @@ def _document(
 
 def _page(graph: LearnedGraph, points: Points, job: _Job, heard: Sequence[str]) -> Page:
     from truegraph.report.answer_page import answer_page, table_of
+    from truegraph.report.explorer.embedded import explorer_part
 
     edges = graph.to_pandas().sort_values("weight", ascending=False, kind="stable")
-    certificate = graph.certificate
+    certificate, degree = graph.certificate, float(graph.certificate.degree)
     return answer_page(
         f"Graph of {Path(points.name).name}",
         f"{counted(graph.n_nodes, 'node')}, {counted(graph.n_edges, 'edge')}, "
-        f"{certificate.degree:.3g} per node.",
+        f"{degree:.3g} per node.",
         came_in={"file": points.name, "points": points.matrix.shape, "metric": job.metric},
-        learned={
-            "edges": graph.n_edges,
-            "edges per node": float(certificate.degree),
-            "written to": job.out,
-        },
+        learned={"edges": graph.n_edges, "edges per node": degree, "written to": job.out},
         sure=dict(_quality(certificate, points, job)[1:]),
         look_at=table_of("Strongest edges", "Pairs that are surely neighbours.", edges),
+        more=explorer_part(graph, features=points.columns(job.metric)),
         plan=points.plan,
         notes=points.notes,
         warnings=heard,

@@ -81,7 +81,26 @@ class Files:
     files: Sequence[tuple[str, str]]
 
 
-Part = Table | Picture | Facts | Notes | Files
+@dataclass(frozen=True)
+class Embedded:
+    """A page within the page, such as the explorer of a graph.
+
+    Attributes
+    ----------
+    heading, caption : str
+    html : str
+        The inner page, whole; it gets a frame of its own.
+    script_hash : str
+        SHA-256 of its only script in base64, which the policy of the outer page has to allow.
+    """
+
+    heading: str
+    caption: str
+    html: str
+    script_hash: str
+
+
+Part = Table | Picture | Facts | Notes | Files | Embedded
 
 _TEMPLATES: dict[type[Part], str] = {
     Table: "table.html",
@@ -89,6 +108,7 @@ _TEMPLATES: dict[type[Part], str] = {
     Facts: "facts.html",
     Notes: "notes.html",
     Files: "files.html",
+    Embedded: "embedded.html",
 }
 
 
@@ -99,7 +119,7 @@ class Page:
     Attributes
     ----------
     title, summary : str
-    parts : sequence of Table, Picture, Facts, Notes or Files
+    parts : sequence of Table, Picture, Facts, Notes, Files or Embedded
         In the order in which they are shown.
     """
 
@@ -121,11 +141,16 @@ class Page:
         )
         script = environment.get_template("page.js").render()
         style = environment.get_template("page.css").render(colours=COLOURS)
-        digest = hashlib.sha256(script.encode()).digest()
+        inner = {part.script_hash for part in self.parts if isinstance(part, Embedded)}
         return environment.get_template("page.html").render(
             page=self,
             parts=[(part, _TEMPLATES[type(part)]) for part in self.parts],
             style=Markup(style),
             script=Markup(script),
-            script_hash=base64.b64encode(digest).decode("ascii"),
+            script_hashes=[script_hash(script), *sorted(inner)],
         )
+
+
+def script_hash(script: str) -> str:
+    """Return what a Content-Security-Policy names a script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

@@ -54,6 +54,16 @@ class Points:
     plan: ColumnPlan | None = None
     notes: tuple[str, ...] = ()
 
+    def columns(self, metric: str) -> Any:
+        """Return the points, of a table with the names of their columns; None for distances."""
+        if metric == "precomputed":
+            return None
+        if self.plan is None:
+            return self.matrix
+        import pandas as pd
+
+        return pd.DataFrame(self.matrix, columns=self.plan.get_feature_names_out())
+
 
 def is_array(path: str) -> bool:
     """Return whether a file holds an array, by its ending, and not a table."""

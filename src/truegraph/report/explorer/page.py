@@ -7,8 +7,6 @@ reaches the page as text only.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html
 import json
 import os
@@ -19,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from truegraph.data.storage import write_text
 from truegraph.report.explorer.content import check_known, content
+from truegraph.report.page import script_hash
 from truegraph.report.plots.style import COLOURS
 
 if TYPE_CHECKING:
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 # In this order: each file uses what those before it define.
 _SCRIPTS = ("data.js", "view.js", "styling.js", "panel.js", "controls.js")
+_PAGE = ("explorer.html", "explorer.css")
 
 
 class Explorer:
@@ -75,19 +75,24 @@ def explore(
     return Explorer(content(graph, known, centre, shown))
 
 
+def page_script() -> str:
+    """Return the script of the page; it is the same for every graph."""
+    assets = resources.files("truegraph.report.explorer") / "assets"
+    joined = "\n".join((assets / name).read_text(encoding="utf-8") for name in _SCRIPTS)
+    return f'(function () {{\n"use strict";\n{joined}\n}})();'
+
+
 def render(shown: dict[str, Any]) -> str:
     """Return the page of what `content` found."""
     assets = resources.files("truegraph.report.explorer") / "assets"
-    texts = {file.name: file.read_text(encoding="utf-8") for file in assets.iterdir()}
-    joined = "\n".join(texts[name] for name in _SCRIPTS)
-    script = f'(function () {{\n"use strict";\n{joined}\n}})();'
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    texts = {name: (assets / name).read_text(encoding="utf-8") for name in _PAGE}
+    script = page_script()
     light = "".join(f"--{name}: {colour[0]};" for name, colour in COLOURS.items())
     dark = "".join(f"--{name}: {colour[1]};" for name, colour in COLOURS.items())
     parts = {
         "TITLE": html.escape(str(shown["title"])),
-        "POLICY": f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; "
-        "base-uri 'none'; form-action 'none'",
+        "POLICY": "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{script_hash(script)}'; base-uri 'none'; form-action 'none'",
         "STYLE": texts["explorer.css"]
         .replace("LIGHT_COLOURS", light)
         .replace("DARK_COLOURS", dark),

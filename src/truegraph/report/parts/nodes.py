@@ -18,6 +18,7 @@ from truegraph.evaluation import ReliabilityCurve, paired_wilcoxon
 from truegraph.experiments import TrialRecord
 from truegraph.experiments.tasks.classification import unpacked
 from truegraph.learning import LearnedGraph
+from truegraph.report.explorer.embedded import explorer_part
 from truegraph.report.page import Notes, Panel, Part, Picture
 from truegraph.report.parts.posterior import posterior_parts, telling_nodes
 from truegraph.report.plots import (
@@ -205,6 +206,8 @@ def _certainty(run: Run) -> Iterator[Part]:
         posterior = LearnedGraph.load(file).posterior()
         for part in posterior_parts(posterior, telling_nodes(posterior)):
             yield replace(part, heading=f"{part.heading} ({title})") if len(kept) > 1 else part
+    for title, file in kept[:1]:
+        yield from explorer_part(LearnedGraph.load(file), f"The learned graph ({title})")
 
 
 def _reliability(run: Run) -> Iterator[Part]:
