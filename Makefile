@@ -33,16 +33,17 @@ fuzz: $(READY)  ## hostile input for readers, gate and loaders; make fuzz MINUTE
 
 docs: $(READY)  ## the documentation site, into docs/_build/html; all of its code runs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
-	$(BIN)/python -m sphinx -b html -d docs/_build/doctrees docs docs/_build/html
+	$(BIN)/python -m sphinx -b html -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 
-release: $(READY)  ## build wheel and sdist, check both, and say what is left to a person
+release: $(READY)  ## build wheel and sdist, check both in a clean environment, and say what is left to a person
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[release]'
 	rm -rf dist
 	$(BIN)/python -m build --no-isolation --outdir dist
 	$(BIN)/python -m twine check --strict dist/*
 	$(BIN)/python -m pytest tests/test_installation.py
-	@echo "Left to you: the date in CHANGELOG.md, a tag v$$($(BIN)/python -c 'import truegraph; print(truegraph.__version__)'),"
-	@echo "the address of the repository in pyproject.toml, and: twine upload dist/*"
+	$(BIN)/python scripts/stranger.py dist/*.whl
+	@echo "Left to you: the public address of the repository in [project.urls] of pyproject.toml,"
+	@echo "a tag v$$($(BIN)/python -c 'import truegraph; print(truegraph.__version__)'), python benchmarks/ratios.py on a quiet machine, and: twine upload dist/*"
 
 clean:
 	rm -rf .venv runs

@@ -11,7 +11,7 @@ import lazy_loader
 from truegraph.extras import with_remedy
 from truegraph.runtime.cache_folder import choose_cache_folder
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 choose_cache_folder()
 
