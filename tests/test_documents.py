@@ -1,4 +1,8 @@
-"""Figures that the documentation states in words are those of the committed results."""
+"""Words of the documentation that rest on figures: they fail when the figures turn.
+
+The figures themselves are put into the pages by scripts/digests.py; tests/test_results.py checks
+that they are current.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,6 @@ from pathlib import Path
 import pandas as pd
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "does_it_help.md").read_text()
 CITATIONS = ("cora", "citeseer", "pubmed")
 
 
@@ -21,36 +24,32 @@ def accuracy(experiment: str, **conditions: object) -> pd.Series:
     return by_model
 
 
-def gains(labels: int, rival: str) -> tuple[float, float]:
-    found = [accuracy("beyond", dataset=name, labels=labels) for name in CITATIONS]
-    differences = [models["refined"] - models[rival] for models in found]
-    return min(differences), max(differences)
+def test_refined_gains_with_few_labels_and_little_with_many() -> None:
+    for dataset in CITATIONS:
+        few = accuracy("beyond", dataset=dataset, labels=5)
+        many = accuracy("beyond", dataset=dataset, labels=20)
+        assert few["refined"] > max(few["GCN"], few["APPNP"])
+        assert many["refined"] - many["APPNP"] < min(1.5, few["refined"] - few["APPNP"])
 
 
-def test_gains_on_citation_graphs() -> None:
-    low, high = gains(5, "GCN")
-    assert f"{low:.1f} (Pubmed) to {high:.1f} points (Citeseer) above a GCN" in PAGE
-    assert "{:.1f} to {:.1f} above APPNP (`beyond`)".format(*gains(5, "APPNP")) in PAGE
-    assert "{:.1f} to {:.1f} points above a GCN".format(*gains(20, "GCN")) in PAGE
-    assert "{:.1f} to {:.1f} above APPNP: little".format(*gains(20, "APPNP")) in PAGE
-
-
-def test_strangers() -> None:
-    digits = accuracy("strangers", dataset="digits", labels=5)
-    assert (
-        f"{digits['auto']:.1f}; label spreading {digits['label spreading']:.1f}, logistic "
-        f"regression {digits['logistic regression']:.1f}"
-    ) in PAGE
-    texas = accuracy("strangers", dataset="texas", labels=5)
-    assert (
-        f"{texas['auto']:.1f}; a GCN {texas['GCN']:.1f}, but logistic regression "
-        f"{texas['logistic regression']:.1f}"
-    ) in PAGE
-
-
-def test_missing_and_false_edges() -> None:
+def test_missing_edges_raise_the_gain_and_false_ones_end_it() -> None:
     cora = {noise: accuracy("noise", dataset="cora", noise=noise) for noise in (-0.75, 0.0, 1.0)}
     gain = {noise: models["refined"] - models["GCN"] for noise, models in cora.items()}
-    assert f"from {gain[0.0]:.1f} points to {gain[-0.75]:.1f} when" in PAGE
-    assert f"a gain of {gain[1.0]:.1f} points when they double" in PAGE
+    assert gain[-0.75] > gain[0.0]
     assert cora[1.0]["paper's recipe"] > cora[1.0]["refined"]
+
+
+def test_the_committee_leads_on_spoilt_data() -> None:
+    for change in ("false-edges", "random-graph", "shuffled-features"):
+        models = accuracy("spoilt", change=change)
+        assert models.idxmax() == "auto"
+
+
+def test_the_readme_bolds_the_best_row() -> None:
+    lines = (ROOT / "README.md").read_text().splitlines()
+    rows = [line.split(" | ") for line in lines if line.startswith("| ") and line.count("|") == 7]
+    figures = {row[0]: [float(text) for text in row[1:5]] for row in rows if "." in row[1]}
+    best = next(values for name, values in figures.items() if "**" in name)
+    assert len(figures) > 4
+    for values in figures.values():
+        assert all(own >= other for own, other in zip(best, values, strict=True))
