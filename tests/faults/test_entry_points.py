@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -39,12 +40,51 @@ def outcomes() -> dict[str, str]:
     return _outcomes()
 
 
-def test_every_parameter_that_takes_an_array_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def walk(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.syspath_prepend(str(PROGRAM.parent))
-    module = importlib.import_module("walk")
-    tried = {entry.split(" ")[0] for entry in module.entries()}
-    missing = {name for name in module.array_parameters() - tried if name not in module.UNTRIED}
-    assert not missing, f"add these to {PROGRAM.parent}: {sorted(missing)}"
+    return importlib.import_module("walk")
+
+
+def _untried(walk: Any) -> list[str]:
+    tried = {entry.split(" ")[0] for entry in walk.entries()}
+    return sorted(walk.array_parameters() - tried - walk.UNTRIED)
+
+
+def test_every_parameter_that_takes_an_array_is_tried(walk: Any) -> None:
+    assert not (missing := _untried(walk)), f"add these to {PROGRAM.parent}: {missing}"
+
+
+@pytest.mark.parametrize(
+    "name", ["added.py", "added/__init__.py", "learning/added/__init__.py", "report/added.py"]
+)
+def test_a_new_module_cannot_be_forgotten(
+    walk: Any, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A new module is walked as soon as it is in the package, or in the documentation."""
+    place = name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    package = importlib.import_module(f"truegraph.{place}".rpartition(".")[0])
+    inside = tmp_path / "package"
+    file = inside / name.removeprefix(f"{place.rpartition('.')[0]}/")
+    file.parent.mkdir(parents=True)
+    file.write_text('__all__ = ["draw"]\ndef draw(points: "NDArray") -> None: ...\n')
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "README.md").write_text(
+        "from truegraph.report.added import draw\n" if name == "report/added.py" else ""
+    )
+    monkeypatch.setattr(package, "__path__", [*package.__path__, str(inside)])
+    monkeypatch.setattr(walk, "DOCUMENTS", tmp_path)
+    try:
+        assert place in walk.rooms()
+        assert "draw:points" in _untried(walk)
+    finally:
+        sys.modules.pop(f"truegraph.{place}", None)
+
+
+def test_closed_rooms_are_there(walk: Any) -> None:
+    for room in walk.CLOSED:
+        importlib.import_module(f"truegraph.{room}")
+        assert room not in walk.rooms()
 
 
 def test_sound_input_is_taken(outcomes: dict[str, str]) -> None:
@@ -63,6 +103,7 @@ def test_faulty_input_is_refused_by_name(outcomes: dict[str, str]) -> None:
 OTHER_NAMES = {
     "adata": ("X",),
     "A": ("graph", "edge weights"),
+    "matrix": ("graph", "edge weights"),
     "edges": ("sources",),
     "X": ("features",),
     "adjacency": ("distances",),
@@ -70,6 +111,7 @@ OTHER_NAMES = {
     "forbidden_pairs": ("fixed_pairs",),
     "fixed_pairs": ("forbidden_pairs",),
     "graph": ("edge weights",),
+    "learned": ("graph", "edge weights"),
     "interactions": ("matrix",),
     "multipliers": ("distances",),
     "observed": ("graph", "edge weights"),

@@ -110,10 +110,12 @@ def weights(stored: Any = GRAPH, *, sized: bool = True) -> Faulty:
     return [(stored, STRUCTURE | VALUES | NEGATIVE | (WRONG_SIZE if sized else {}))]
 
 
-def graph() -> Faulty:
+def graph(*, sized: bool = True) -> Faulty:
     """Graphs in all forms that a matrix can have."""
-    dense = {k: v for k, v in DENSE.items() if k != "a number"}
-    return [*weights(), (GRAPH.toarray(), dense | WRONG_SIZE)]
+    return [
+        *weights(sized=sized),
+        (GRAPH.toarray(), only(DENSE, "a number") | (WRONG_SIZE if sized else {})),
+    ]
 
 
 def pairs(value: Any = PAIRS) -> Faulty:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pkgutil
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import of_adapters
@@ -21,8 +23,11 @@ import of_distributed
 import of_evaluation
 import of_learning
 import of_links
+import of_pictures
 import of_recommenders
 from faulty_values import Faulty
+
+import truegraph
 
 PARTS = (
     of_learning,
@@ -33,12 +38,19 @@ PARTS = (
     of_recommenders,
     of_evaluation,
     of_adapters,
+    of_pictures,
 )
-ROOMS = ("", ".data", ".learning", ".evaluation", ".pyg", ".anndata", ".umap", ".testing",
-         ".distributed")  # fmt: skip
-SAME_NAMES = {
-    ".distributed": "distributed."
-}  # rooms that use names of another, and what tells them
+DOCUMENTS = Path(__file__).parents[3]
+IMPORTED = re.compile(r"^\s*from truegraph\.([\w.]+) import ", re.MULTILINE)
+# Rooms that nothing of the user enters by, and why; every other public module is walked.
+CLOSED = {
+    "gate": "what all input passes; tests/test_gate.py",
+    "faces": "methods of learned graphs, tried there",
+    "cli": "commands take files and words",
+}
+# Rooms that use names of another, and what tells them.
+SAME_NAMES = {"distributed": "distributed.", "report.plots": "plots.",
+              "evaluation.ranking": "ranking."}  # fmt: skip
 ARRAY = re.compile(
     r"NDArray|ArrayLike|csr_array|Features|IndexArray|Floats|Pairs|\bAny\b|\bData\b|AnnData|\bobject\b"
 )
@@ -47,9 +59,12 @@ NO_ARRAYS = {
     "random_state", "options", "prior", "node_names", "names", "fit_params", "degree",
     "settings", "data_home", "table", "progress", "client",
 }  # fmt: skip
+# Words and JSON: experiments as data, which are read from files; suggestions for a wrong word.
+DOCUMENTED = {"Cell", "Condition", "Context", "Experiment", "ModelEntry", "TrialRecord",
+              "TrialResult", "ConsoleProgress", "PaperTable", "printed", "suggestion"}  # fmt: skip
 # Classes that only hold results, and are taken by no function.
 RESULTS = {"InteractionSplit", "KnownProblem", "NodeFeatures", "NodeSplit", "PlantedInteractions",
-           "ReliabilityCurve", "distributed.Partition"}  # fmt: skip
+           "ReliabilityCurve", "distributed.Partition", "ranking.RankingScores"}  # fmt: skip
 
 UNTRIED = {
     # Tables of mixed columns, in which text, dates and gaps are data.
@@ -66,6 +81,9 @@ UNTRIED = {
     "ColumnPlan.unknown_categories:X",
     # Classes of any kind: text, numbers, gaps.
     "LearnedGraph.explore:labels",
+    # Called by score_rankings after its checks.
+    "ranking.list_hits:lists",
+    "ranking.list_hits:held",
     # y is ignored, as scikit-learn's pipelines want it.
     "GraphLearner.fit:y",
     "GraphLearner.fit_transform:y",
@@ -77,10 +95,31 @@ UNTRIED = {
 }
 
 
+def rooms() -> list[str]:
+    """Return the modules that users may import from, found in the package and the documentation.
+
+    These are the package itself, every module directly in it, every package below that lists its
+    names in ``__all__``, and what snippets of the documentation import from.
+    """
+    found = {""}
+    for module in pkgutil.walk_packages(truegraph.__path__, "truegraph."):
+        name = module.name.removeprefix("truegraph.")
+        if any(part.startswith("_") for part in name.split(".")):
+            continue
+        deep = "." in name
+        if not deep or (
+            module.ispkg and getattr(importlib.import_module(module.name), "__all__", None)
+        ):
+            found.add(name)
+    for path in [DOCUMENTS / "README.md", *sorted((DOCUMENTS / "docs").glob("*.md"))]:
+        found |= set(IMPORTED.findall(path.read_text()))
+    return sorted(room for room in found if room.split(".")[0] not in CLOSED)
+
+
 def public() -> Iterator[tuple[str, Any]]:
     """Yield the names and objects of everything callable that users may use."""
-    for room in ROOMS:
-        module = importlib.import_module(f"truegraph{room}")
+    for room in rooms():
+        module = importlib.import_module(".".join(["truegraph", room]).rstrip("."))
         names = getattr(module, "__all__", None) or [
             name
             for name, value in vars(module).items()
@@ -102,7 +141,11 @@ def array_parameters() -> set[str]:
     """Return "callable:parameter" for every parameter that may be an array."""
     found = set()
     for name, thing in public():
-        if name in RESULTS or not getattr(thing, "__module__", "").startswith("truegraph"):
+        if (
+            name in RESULTS
+            or name.split(".")[0] in DOCUMENTED
+            or not getattr(thing, "__module__", "").startswith("truegraph")
+        ):
             continue
         for parameter in inspect.signature(thing).parameters.values():
             kinds = (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.report.plots.style import (
     LIGHT,
@@ -61,7 +62,7 @@ def accuracy_by_labels(
     -------
     figure : matplotlib.figure.Figure
     """
-    points = np.asarray(labels, dtype=np.float64)
+    points = gate.numbers("labels", labels)
     figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
     axes = figure.subplots()
     models = list(means if order is None else order)
@@ -83,7 +84,9 @@ def accuracy_by_labels(
 
 
 def _points(values: ArrayLike, points: NDArray[np.float64], name: str) -> NDArray[np.float64]:
-    array = np.asarray(values, dtype=np.float64)
+    array = gate.as_floats(name, values)
+    if np.isinf(array).any():
+        raise InputError(f"{name} contains infinity; give NaN where there is no figure.")
     if array.shape != points.shape:
         raise InputError(
             f"{name} has shape {array.shape}, but labels has shape {points.shape}; "
@@ -160,8 +163,8 @@ def paired_differences(
     figure = new_figure(figsize=(5.0, 1.15 + 0.42 * len(differences)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(0, color=LIGHT["faint"], linewidth=1)
-    for row, values in enumerate(differences.values()):
-        _draw_row(axes, row, np.asarray(values, dtype=np.float64))
+    for row, (pair, values) in enumerate(differences.items()):
+        _draw_row(axes, row, gate.numbers(f"differences[{pair!r}]", values))
     axes.set_yticks(range(len(differences)), labels=list(differences))
     axes.set_ylim(len(differences) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)

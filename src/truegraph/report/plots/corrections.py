@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.report.plots.style import LIGHT, house_style, legend_below, new_figure
 
@@ -48,7 +49,7 @@ def correction_counts(
 
 
 def _counts_of_trial(first: ArrayLike, second: ArrayLike, high: ArrayLike) -> NDArray[np.int64]:
-    one, two, group = (np.asarray(values, dtype=bool) for values in (first, second, high))
+    one, two, group = _flags("first", first), _flags("second", second), _flags("high_degree", high)
     if not one.shape == two.shape == group.shape:
         raise InputError(
             f"first, second and high_degree have the shapes {one.shape}, {two.shape} and "
@@ -57,6 +58,13 @@ def _counts_of_trial(first: ArrayLike, second: ArrayLike, high: ArrayLike) -> ND
     kind = 2 * ~one + ~two  # right/right, right/wrong, wrong/right, wrong/wrong
     order = np.array([BOTH_RIGHT, SPOILED, CORRECTED, BOTH_WRONG])
     return np.bincount(4 * group + order[kind], minlength=8).reshape(2, 4)
+
+
+def _flags(name: str, values: ArrayLike) -> NDArray[np.bool_]:
+    found = gate.whole_numbers(name, values, at_least=0)
+    if found.max(initial=0) > 1:
+        raise InputError(f"{name} holds {found.max()}; give True or False for each test node.")
+    return found.astype(bool)
 
 
 @house_style()

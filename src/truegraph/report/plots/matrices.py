@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import as_adjacency
 from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.errors import InputError
@@ -137,8 +138,8 @@ def _panels(
 def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] | None) -> _Blocks:
     if labels is None:
         return _Blocks(np.arange(n_nodes), np.array([n_nodes]), [])
-    classes = np.asarray(labels)
-    if classes.shape != (n_nodes,):
+    classes = gate.whole_numbers("labels", labels)
+    if len(classes) != n_nodes:
         raise InputError(
             f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes; "
             "give one class per node."
