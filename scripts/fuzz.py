@@ -92,6 +92,24 @@ def parquet() -> bytes:
     return stream.getvalue()
 
 
+def described_table(description: bytes) -> bytes:
+    """Return a sound Parquet file with another description of its columns for pandas."""
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(io.BytesIO(parquet()))
+    stream = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata({b"pandas": description}), stream)
+    return stream.getvalue()
+
+
+def description() -> bytes:
+    """Return what pandas writes about the columns of a Parquet file."""
+    import pyarrow.parquet as pq
+
+    found: bytes = pq.read_table(io.BytesIO(parquet())).schema.metadata[b"pandas"]
+    return found
+
+
 def graph_file() -> bytes:
     """Return a sound learned graph."""
     learn_graph(POINTS, 3).save(FOLDER / "sound.npz")
@@ -161,6 +179,10 @@ def targets() -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]
         "table.inter": (reading(data.read_interactions, "table.inter"), CONTENT),
         "lists.txt": (reading(data.read_user_lists, "lists.txt"), CONTENT),
         "table.parquet": (reading(data.read_interactions, "t.parquet"), damaged(parquet())),
+        "description.parquet": (
+            reading(data.read_interactions, "d.parquet"),
+            damaged(description()).map(described_table),
+        ),
         "pairs.npz": (reading(data.read_interactions, "pairs.npz"), damaged(pairs)),
         "pairs of numbers": (
             reading(data.read_interactions, "numbers.npz"),

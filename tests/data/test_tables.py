@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from truegraph.data.tables import CsvTable, ParquetTable, open_table
@@ -97,6 +99,17 @@ def test_parquet(tmp_path: Path) -> None:
     assert read[[1, 2, 3]].to_numpy().tolist() == [[1, 0.5, 1], [2, 1.5, 0]]
     frame.set_index("id").to_parquet(path)
     assert open_table(path).first == ["id", "x", "y", "flag"]
+
+
+@pytest.mark.parametrize(
+    "described", [b"{}", b"[]", b'{"columns": 3}', b"not JSON", b'{"columns": [], "x": 1}']
+)
+def test_parquet_whose_description_is_damaged(tmp_path: Path, described: bytes) -> None:
+    path = tmp_path / "t.parquet"
+    frame = pa.Table.from_pandas(pd.DataFrame({"id": ["a", "b"]}))
+    pq.write_table(frame.replace_schema_metadata({b"pandas": described}), path)
+    with pytest.raises(InputError, match=r"t\.parquet: not a readable Parquet file"):
+        ParquetTable(path)
 
 
 def test_parquet_faults(tmp_path: Path) -> None:

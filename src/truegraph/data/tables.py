@@ -252,14 +252,14 @@ class ParquetTable:
         self.path = existing_file(path)
         try:
             frame = pd.read_parquet(self.path)
+            plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+            self._frame = frame if plain else frame.reset_index()
         except ImportError as error:
             raise ImportError(
                 "reading Parquet needs pyarrow; install it with: pip install 'truegraph[parquet]'"
             ) from error
-        except (ValueError, OSError) as error:
-            raise InputError(f"{path}: not a readable Parquet file ({error}).") from error
-        plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-        self._frame = frame if plain else frame.reset_index()
+        except Exception as error:  # pandas believes whatever the file says about its columns
+            raise InputError(f"{path}: not a readable Parquet file ({error!r}).") from error
         self.first = [str(name) for name in self._frame.columns]
 
     def first_value(self, *, header: bool) -> str:
