@@ -127,10 +127,29 @@ def test_links_are_suggested_without_torch(python: Path) -> None:
     assert found.returncode == 0, found.stderr
 
 
+_POINTS = (
+    "import truegraph, numpy as np; X = np.random.default_rng(0).normal(size=(20, 2)); "
+    "y = np.array([0, 0, 1, 1] + [-1] * 16)"
+)
+
+
+def test_nodes_are_classified_without_torch(python: Path) -> None:
+    code = (
+        f"{_POINTS}\n"
+        "for one in (truegraph.BayesianNodeClassifier(effort='low', random_state=0),\n"
+        "            truegraph.NodeClassifier('logistic-regression', random_state=0)):\n"
+        "    assert one.fit(X, y).predict_proba().shape == (20, 2)\n"
+        "import sys; assert 'torch' not in sys.modules\n"
+    )
+    found = _run(python, "-c", code)
+    assert found.returncode == 0, found.stderr
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
-        ["-c", "import truegraph; truegraph.BayesianNodeClassifier"],
+        ["-c", f"{_POINTS}; truegraph.BayesianNodeClassifier().fit(X, y)"],
+        ["-c", f"{_POINTS}; truegraph.NodeClassifier('gcn').fit(X, y)"],
         ["-c", "import truegraph, numpy; truegraph.LinkPredictor('vgae').fit(numpy.ones((9, 9)))"],
         ["-c", "import truegraph; truegraph.BayesianRecommender"],
         ["-m", "truegraph", "compare", "classify", "cora", "--models", "gcn"],

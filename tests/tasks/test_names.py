@@ -7,10 +7,18 @@ import sys
 
 
 def test_names_of_classifiers() -> None:
+    from truegraph.nn.classifiers.registry import CLASSIFIERS
+    from truegraph.tasks.classify.methods import Network
     from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
     from truegraph.tasks.classify.trials import METHODS
 
-    assert sorted(MODELS) == sorted(METHODS)
+    networks = {
+        name
+        for name, method in METHODS.items()
+        if isinstance(method, Network) and method.name == name
+    }
+    assert networks == set(CLASSIFIERS)
+    assert list(METHODS) == list(MODELS)
     assert set(GRAPH_LEARNERS) < set(MODELS)
 
 

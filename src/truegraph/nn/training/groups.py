@@ -91,9 +91,8 @@ class TrialGroup:
                 f"{DIVERGED}"
             )
         trained = [name for name in leaves if name not in updates]
-        found = torch.autograd.grad(
-            losses, [leaves[name] for name in trained], torch.ones_like(losses)
-        )
+        # Of the sum and not of each loss: torch would load sympy to compare two shapes.
+        found = torch.autograd.grad(losses.sum(), [leaves[name] for name in trained])
         return dict(zip(trained, found, strict=True)), updates
 
     def _fall_back(self) -> None:

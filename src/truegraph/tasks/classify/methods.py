@@ -1,7 +1,8 @@
 """What a method of node classification is, and the methods that need no learned graph.
 
 A method trains many trials at once: `Network` any of the classifiers of `truegraph.nn`, on the
-observed graph or on one put in its place, and `LabelPropagation` nothing at all.
+observed graph or on one put in its place, and `LabelPropagation` nothing at all. Networks load
+torch when they are asked for, since the committee of few nodes does without.
 """
 
 from __future__ import annotations
@@ -15,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.extras import import_extra
 from truegraph.nn.classifiers.diffusion import diffusion_graph
 from truegraph.nn.classifiers.label_propagation import propagate_labels
-from truegraph.nn.classifiers.registry import find_classifier
 from truegraph.nn.options import options_from
-from truegraph.nn.training.base import Settings
-from truegraph.nn.training.training import train_classifier
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.classify.problem import Problem
@@ -33,7 +32,7 @@ _TRIALS_AT_ONCE = 64
 class Method(ABC):
     """A way to classify nodes, for many trials at once."""
 
-    options_type: ClassVar[type] = Settings
+    options_type: ClassVar[type]
 
     def options(self, given: Any) -> Any:
         """Return the options from None, a mapping or the options themselves."""
@@ -62,6 +61,8 @@ class Method(ABC):
 
 def stops_early(name: str) -> bool:
     """Whether a classifier of `truegraph.nn` needs validation nodes."""
+    from truegraph.nn.classifiers.registry import find_classifier
+
     kind = find_classifier(name)
     return kind(kind.settings_type(), 1, 1).stopping is not None
 
@@ -83,6 +84,9 @@ class Network(Method):
 
     def options(self, given: Any) -> Any:
         """Return the settings of the classifier."""
+        import_extra("torch")
+        from truegraph.nn.classifiers.registry import find_classifier
+
         return options_from(given, find_classifier(self.name).settings_type)
 
     def stops_early(self, options: Any) -> bool:
@@ -102,6 +106,8 @@ class Network(Method):
 
     def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Train, and predict without dropout."""
+        from truegraph.nn.training.training import train_classifier
+
         graph = self.graph(problem.inputs)
         with run.stage(self.name):
             trained = train_classifier(

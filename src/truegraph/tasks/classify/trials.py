@@ -15,16 +15,15 @@ alone. Labels of test nodes are hidden before anything is computed.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from typing import Any
-
-import torch
 
 from truegraph.data.nodes.containers import NodeSplit
 from truegraph.data.storage import PathLike
 from truegraph.errors import InputError
-from truegraph.nn.classifiers.registry import CLASSIFIERS
+from truegraph.extras import import_extra
 from truegraph.progress import Progress
 from truegraph.suggestions import suggestion
 from truegraph.tasks.base import Run
@@ -38,26 +37,49 @@ from truegraph.tasks.classify.methods import (
     diffused,
     feature_neighbours,
 )
+from truegraph.tasks.classify.names import MODELS
 from truegraph.tasks.classify.problem import Problem, open_problem
-from truegraph.tasks.classify.recipes.algorithm1 import BGCN
-from truegraph.tasks.classify.recipes.parametric_bgcn import ParametricBGCN
-from truegraph.tasks.classify.recipes.refined import Fast, Refined
 from truegraph.tasks.classify.results import TrialResults, joined_results
 
-METHODS: dict[str, Method] = {
-    **{name: Network(name) for name in CLASSIFIERS},
-    "logistic-regression": Logistic(),
-    "label-propagation": LabelPropagation(),
-    "label-spreading": LabelSpreading(),
-    "knn": Network("gcn", feature_neighbours),
-    "gdc": Network("gcn", diffused),
-    "gdc-appnp": Network("appnp", diffused),
-    "bgcn": BGCN(),
-    "bgcn-parametric": ParametricBGCN(),
-    "refined": Refined(),
-    "fast": Fast(),
-    "auto": Committee(),
-}
+
+class _Methods(Mapping[str, Method]):
+    """All methods by name; the recipes that train networks load torch when one is asked for."""
+
+    def __init__(self) -> None:
+        self._made: dict[str, Method] = {
+            "logistic-regression": Logistic(),
+            "label-propagation": LabelPropagation(),
+            "label-spreading": LabelSpreading(),
+            "knn": Network("gcn", feature_neighbours),
+            "gdc": Network("gcn", diffused),
+            "gdc-appnp": Network("appnp", diffused),
+            "auto": Committee(),
+        }
+        self._recipes = {
+            "bgcn": ("algorithm1", "BGCN"),
+            "bgcn-parametric": ("parametric_bgcn", "ParametricBGCN"),
+            "refined": ("refined", "Refined"),
+            "fast": ("refined", "Fast"),
+        }
+
+    def __getitem__(self, name: str) -> Method:
+        if name in self._recipes and name not in self._made:
+            import_extra("torch")
+            module, kind = self._recipes[name]
+            recipes = import_module(f"truegraph.tasks.classify.recipes.{module}")
+            self._made[name] = getattr(recipes, kind)()
+        elif name in MODELS and name not in self._made:
+            self._made[name] = Network(name)
+        return self._made[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(MODELS)
+
+    def __len__(self) -> int:
+        return len(MODELS)
+
+
+METHODS = _Methods()
 # Those that learn a graph, by their names in `BayesianNodeClassifier`.
 RECIPES = {"auto": "auto", "paper": "bgcn", "refined": "refined", "fast": "fast"}
 
@@ -141,6 +163,10 @@ def solve_problem(method: Method, options: Any, problem: Problem, run: Run) -> T
 
 
 def _check_device(device: str) -> None:
+    if device == "cpu":
+        return
+    import torch
+
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError, TypeError) as error:

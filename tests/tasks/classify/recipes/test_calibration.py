@@ -18,7 +18,6 @@ from truegraph.tasks.classify.recipes.calibration import (
     left_out_predictions,
     result_temperatures,
     scaling_shares,
-    standard_errors,
     temperatures,
 )
 from truegraph.tasks.classify.recipes.ensemble import Prediction, tempered
@@ -112,8 +111,3 @@ def test_a_scaling_that_collapses_does_not_count(planted: Any) -> None:
     assert (scaling_shares(problem, ("sum", "length"), alike) == 1.0).all()
     assert distrusted_graphs(problem, made, "length") == [False] * 3
     assert distrusted_graphs(problem, made, "sum") == [True] * 3
-
-
-def test_standard_errors() -> None:
-    assert standard_errors(np.array([1.0])) == 0.0
-    assert standard_errors(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(4.0)

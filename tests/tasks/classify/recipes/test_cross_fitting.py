@@ -8,6 +8,7 @@ import pytest
 from truegraph.tasks.classify.recipes.cross_fitting import (
     balanced_folds,
     fitted_temperature,
+    standard_errors,
 )
 from truegraph.tasks.classify.recipes.ensemble import tempered
 
@@ -37,3 +38,8 @@ def test_few_nodes_cannot_move_it_far() -> None:
     sure_and_right = np.array([[0.6, 0.4]])
     assert 0.9 < fitted_temperature(sure_and_right, np.array([0])) < 1.0
     assert fitted_temperature(np.zeros((0, 2)), np.zeros(0, dtype=np.int64)) == 1.0
+
+
+def test_standard_errors() -> None:
+    assert standard_errors(np.array([1.0])) == 0.0
+    assert standard_errors(np.array([1.0, 3.0, 1.0, 3.0])) == pytest.approx(4.0)

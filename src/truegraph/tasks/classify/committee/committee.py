@@ -37,7 +37,7 @@ from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, V
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.methods import Method
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.calibration import all_wrong
+from truegraph.tasks.classify.recipes.cross_fitting import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.results import TrialResults
 

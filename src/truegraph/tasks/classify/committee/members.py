@@ -14,27 +14,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph.extras import import_extra
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.opinions import opinion_of_trees
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
 from truegraph.tasks.classify.committee.views import KINDS, Views
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.calibration import (
-    LeftOut,
-    left_out_predictions,
-    standard_errors,
-)
-from truegraph.tasks.classify.recipes.cross_fitting import fitted_temperature
+from truegraph.tasks.classify.recipes.cross_fitting import fitted_temperature, standard_errors
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, tempered
-from truegraph.tasks.classify.recipes.refined import Fast, Refined, fitting_options
 
-RECIPES: dict[str, Refined] = {"refined": Refined(), "fast": Fast()}
+if TYPE_CHECKING:  # recipes load torch, so only where one is trained
+    from truegraph.tasks.classify.recipes.calibration import LeftOut
+    from truegraph.tasks.classify.recipes.refined import Refined
+
+RECIPES = ("refined", "fast")
 _LEAST = 0.05  # weight of its views from which on a member is tried
 _REFINED_NODES = 6_000  # up to which training an embedding takes seconds
 _TAKEN = 0.6  # share of the weight of their views that trained recipes take over
@@ -92,14 +91,18 @@ def train_members(
     part = replace(part, inputs=replace(part.inputs, graph=views.trusted_graph))
     # Notes and alarms of a member are not the committee's.
     run = replace(run, keep_graphs=False, notes=[], alarms=[])
-    first = fitting_options(part, RECIPES[names[0]].options(settings), run)
+    import_extra("torch")
+    from truegraph.tasks.classify.recipes.calibration import left_out_predictions
+    from truegraph.tasks.classify.recipes.refined import fitting_options
+
+    first = fitting_options(part, _recipe(names[0]).options(settings), run)
     left_out = left_out_predictions(part, first, run)
     for place, trial in enumerate(tried):
         own = left_out.of_trial(place, first.scalings[-1])
         panels[trial].taken = most * earned_share(panels[trial], views, *own)
     kept = [place for place, trial in enumerate(tried) if panels[trial].taken > 0.0]
     for name in names if kept else ():
-        chosen = RECIPES[name].options(settings)
+        chosen = _recipe(name).options(settings)
         results = _trained(name, part.select(kept), chosen, left_out.select(kept), run)
         for place, one in zip(kept, results, strict=True):
             found[tried[place]][name] = one
@@ -178,7 +181,9 @@ def grow_trees(panels: Sequence[Panel], views: Views, nodes: int, width: int) ->
 def _trained(
     name: str, problem: Problem, options: Any, left_out: LeftOut, run: Run
 ) -> list[TrainedMember]:
-    method = RECIPES[name]
+    from truegraph.tasks.classify.recipes.refined import fitting_options
+
+    method = _recipe(name)
     fitting = fitting_options(problem, options, run)
     at_once = method.trials_at_once(problem, fitting)
     found = []
@@ -188,3 +193,9 @@ def _trained(
         weights = results.weights or [None] * len(some)
         found += [TrainedMember(*pair) for pair in zip(results.probabilities, weights, strict=True)]
     return found
+
+
+def _recipe(name: str) -> Refined:
+    from truegraph.tasks.classify.recipes.refined import Fast, Refined
+
+    return Refined() if name == "refined" else Fast()

@@ -12,7 +12,12 @@ from scipy.sparse import csr_array
 from truegraph.nn.dropout import derive_seeds
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.problem import Problem
-from truegraph.tasks.classify.recipes.cross_fitting import balanced_folds, fitted_temperature
+from truegraph.tasks.classify.recipes.cross_fitting import (
+    all_wrong,
+    balanced_folds,
+    fitted_temperature,
+    standard_errors,
+)
 from truegraph.tasks.classify.recipes.ensemble import Prediction, confidence_temperature, tempered
 from truegraph.tasks.classify.recipes.refined_options import RefinedOptions
 from truegraph.tasks.classify.recipes.scaled_classifiers import confidence, trained_appnp
@@ -111,22 +116,6 @@ def left_out_predictions(problem: Problem, options: RefinedOptions, run: Run) ->
         if len(nodes) and not np.any(usual.argmax(axis=1) == labels[nodes]):
             run.alarm(all_wrong(len(nodes)))
     return left_out
-
-
-def all_wrong(count: int) -> str:
-    """Return the warning for left-out labels that are all predicted wrongly."""
-    return (
-        f"all {count} labelled nodes that were left out in turn were predicted wrongly: the labels "
-        "do not follow from the features and the graph. Check that labels and rows belong together"
-    )
-
-
-def standard_errors(differences: NDArray[np.float64]) -> float:
-    """Return how many standard errors the mean of differences (m,) lies from zero."""
-    if len(differences) < 2:
-        return 0.0
-    error = differences.std() / np.sqrt(len(differences))
-    return float(differences.mean() / max(error, 1e-9))
 
 
 def scaling_shares(

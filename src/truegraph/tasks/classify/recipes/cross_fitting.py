@@ -1,4 +1,4 @@
-"""The temperature of a prediction, fitted to labelled nodes that the classifier did not see."""
+"""What labelled nodes that a classifier did not see say about it: its temperature, its errors."""
 
 from __future__ import annotations
 
@@ -55,3 +55,19 @@ def fitted_temperature(probabilities: NDArray[Any], labels: NDArray[np.int64]) -
 
     found = minimize_scalar(cost, bounds=(-_LARGEST, _LARGEST), method="bounded")
     return float(np.exp(found.x))
+
+
+def all_wrong(count: int) -> str:
+    """Return the warning for left-out labels that are all predicted wrongly."""
+    return (
+        f"all {count} labelled nodes that were left out in turn were predicted wrongly: the labels "
+        "do not follow from the features and the graph. Check that labels and rows belong together"
+    )
+
+
+def standard_errors(differences: NDArray[np.float64]) -> float:
+    """Return how many standard errors the mean of differences (m,) lies from zero."""
+    if len(differences) < 2:
+        return 0.0
+    error = differences.std() / np.sqrt(len(differences))
+    return float(differences.mean() / max(error, 1e-9))

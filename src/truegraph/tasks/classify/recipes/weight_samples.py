@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.nn.training.base import Inputs
-from truegraph.nn.training.trained import TrainedClassifier
+if TYPE_CHECKING:  # averages are taken without torch too
+    import torch
+
+    from truegraph.nn.training.trained import TrainedClassifier
 
 Probabilities = NDArray[np.float32]
 
@@ -126,6 +127,11 @@ class Snapshots:
         """Return the weights of each trial, snapshot after snapshot; None if they were not kept."""
         if self._states is None:
             return None
+        import torch
+
+        from truegraph.nn.training.base import Inputs
+        from truegraph.nn.training.trained import TrainedClassifier
+
         inputs = Inputs(last.inputs.features, last.prepare_graphs(graph))
         count = len(self._states)
         found = []
