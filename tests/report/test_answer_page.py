@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from truegraph import ColumnPlan
-from truegraph.report.answer_page import answer_page, table_of
+from truegraph.report.answer_page import answer_page, files_and_sizes, table_of
 
 
 def test_everything_is_on_the_page_and_escaped() -> None:
@@ -33,4 +33,12 @@ def test_everything_is_on_the_page_and_escaped() -> None:
 def test_nothing_is_shown_that_is_not_known() -> None:
     html = answer_page("T", "S", came_in={"edges": None}, learned={}, sure={}).render()
     assert "How sure" not in html
+    assert "What was learned" not in html
     assert "The columns" not in html
+
+
+def test_files_stand_beside_the_sizes_of_what_they_hold() -> None:
+    files, sizes = {"edges": "e.csv", "features": None}, {"nodes": 4, "edges": 3, "unlabelled": 4}
+    found = files_and_sizes(files, sizes | {"classes": 0})
+    assert found == {"file of edges": "e.csv", "file of features": None, "nodes": 4, "edges": 3}
+    assert files_and_sizes(files, sizes | {"classes": 2})["unlabelled"] == 4

@@ -234,14 +234,14 @@ def _page(
     heard: Sequence[str],
     more: Iterable[Part],
 ) -> Page:
-    from truegraph.report.answer_page import answer_page, table_of
+    from truegraph.report.answer_page import answer_page, files_and_sizes, table_of
 
     size, rest = document["statistics"], predictions[predictions["given"] == "false"]
     return answer_page(
         f"Classes by {document['model']}",
         f"{len(rest):,} of {counted(size['nodes'], 'node')} labelled from "
         f"{counted(document['given'], 'label')}.",
-        came_in={**document["files"], **size, "labels given": document["given"]},
+        came_in={**files_and_sizes(document["files"], size), "labels given": document["given"]},
         learned={
             "edges of the learned graph": document["learned_edges"],
             **{f"predicted {name}": count for name, count in document["predicted"].items()},

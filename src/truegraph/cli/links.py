@@ -179,13 +179,13 @@ def _document(
 def _page(
     dataset: NodeDataset, table: pd.DataFrame, document: dict[str, Any], heard: Sequence[str]
 ) -> Page:
-    from truegraph.report.answer_page import answer_page, table_of
+    from truegraph.report.answer_page import answer_page, files_and_sizes, table_of
 
     return answer_page(
         f"Links by {document['model']}",
         f"{counted(len(table), 'link')} suggested for "
         f"{counted(document['statistics']['nodes'], 'node')}.",
-        came_in={**document["files"], **document["statistics"]},
+        came_in=files_and_sizes(document["files"], document["statistics"]),
         learned={"edges of the learned graph": document["learned_edges"]},
         sure={
             "highest probability": document["probability"]["highest"],

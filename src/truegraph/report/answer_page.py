@@ -55,7 +55,8 @@ def answer_page(
     parts.append(Facts("What came in", _facts(came_in)))
     if plan is not None:
         parts.append(_plan_table(plan))
-    parts.append(Facts("What was learned", _facts(learned)))
+    if _facts(learned):
+        parts.append(Facts("What was learned", _facts(learned)))
     if _facts(sure):
         parts.append(Facts("How sure", _facts(sure)))
     if look_at is not None:
@@ -64,6 +65,13 @@ def answer_page(
     if notes:
         parts.append(Notes("What was recognised and chosen", list(notes)))
     return Page(title, summary, parts)
+
+
+def files_and_sizes(files: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return facts of what came in: files by what they hold, sizes, of classes only if any."""
+    unclassed = () if sizes.get("classes") else ("classes", "unlabelled")
+    named = {f"file of {what}": path for what, path in files.items()}
+    return named | {what: size for what, size in sizes.items() if what not in unclassed}
 
 
 def _facts(values: Mapping[str, Any]) -> list[tuple[str, str]]:

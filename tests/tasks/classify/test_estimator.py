@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import time
 from contextlib import nullcontext
 from typing import Any
 
@@ -327,3 +329,40 @@ def test_the_estimator_of_a_name() -> None:
     baseline = classifier_of("gat", {"epochs": 3}, random_state=1, cache="x")
     assert baseline.get_params()["model"] == "gat"
     assert baseline.get_params()["options"] == {"epochs": 3}
+
+
+def _few_nodes(kind: str) -> tuple[Any, np.ndarray, Any]:
+    if kind == "table":
+        points = np.random.default_rng(0).normal(size=(100, 8)) + np.repeat([[0.0], [2.0]], 50, 0)
+        y = np.where(np.arange(100) % 50 < 10, np.arange(100) // 50, -1)
+        return points, y, None
+    graph = networkx.cycle_graph(6) if kind == "cycle" else networkx.karate_club_graph()
+    y = np.full(len(graph), -1)
+    y[[0, 1, -1, -2]] = [0, 0, 1, 1]
+    return None, y, graph
+
+
+@pytest.mark.filterwarnings("ignore::truegraph.errors.AnswerWarning")
+@pytest.mark.parametrize("kind", ["table", "cycle", "karate club"])
+def test_few_nodes_take_less_than_two_seconds(kind: str) -> None:
+    """After compiling, by the processor and the best of three, so that other work does not count.
+
+    benchmarks/small_graphs.py has the figures, about a third of this.
+    """
+    X, y, graph = _few_nodes(kind)
+    BayesianNodeClassifier(random_state=0).fit(X, y, graph=graph)
+    seconds = np.inf
+    for _ in range(3):
+        if seconds >= 2.0:
+            began = time.process_time()
+            BayesianNodeClassifier(random_state=0).fit(X, y, graph=graph)
+            seconds = time.process_time() - began
+    assert seconds < 2.0
+
+
+def test_training_loads_no_symbolic_shapes(
+    planted: Any, y: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Torch loads sympy for them, which takes longer than training on few nodes."""
+    monkeypatch.setitem(sys.modules, "torch.fx.experimental.symbolic_shapes", None)
+    _gcn(options={"epochs": 2}).fit(planted.features, y, graph=planted.graph)
