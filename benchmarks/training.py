@@ -25,7 +25,7 @@ from torch_geometric.nn import APPNP, GCNConv
 from truegraph.data import NodeSplit, load_dataset, random_split
 from truegraph.nn.classifiers.appnp import APPNPSettings
 from truegraph.nn.graph_operators import normalise_features
-from truegraph.nn.training.training import train_classifier
+from truegraph.nn.training.training import Training
 
 TOGETHER = 50
 
@@ -57,14 +57,9 @@ def train_ours(model: str, problem: Problem, trials: int) -> Run:
     splits = problem.splits[:trials]
 
     def predict() -> np.ndarray:
-        trained = train_classifier(
-            model,
-            problem.features,
-            problem.graph,
-            problem.labels,
-            [split.train for split in splits],
-            seeds=range(trials),
-        )
+        train = [split.train for split in splits]
+        training = Training(model, problem.features, problem.labels, train, seeds=range(trials))
+        trained = training.run(problem.graph)
         return trained.predict_proba().argmax(axis=2)
 
     return timed(problem, splits, predict)

@@ -54,14 +54,17 @@ RECIPES: dict[str, tuple[str, dict[str, Any]]] = {
 AUTO_ENCODERS = ("gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm")
 HEURISTICS = ("common_neighbours", "adamic_adar", "personalised_pagerank")
 RANKERS = ("ngcf", "mgccf", "lightgcn", "bpr-mf")
-REFERENCES = ("ease", "itemknn", "popularity")
+REFERENCES = ("refined", "ials", "gfcf", "turbocf", "ease", "itemknn", "popularity")
 FILES = ("--edges", "{FOLDER}/edges.csv", "--features", "{FOLDER}/features.csv")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "learn": ("learn", "{FOLDER}/points.csv", "--degree", "6"),
     "learn --posterior": ("learn", "{FOLDER}/points.csv", "--posterior"),
     "classify": ("classify", *FILES, "--labels", "{FOLDER}/labels.csv"),
     "links": ("links", *FILES),
-    "recommend": ("recommend", "--interactions", "{FOLDER}/interactions.csv", "--epochs", "5"),
+    "recommend": (
+        *("recommend", "--interactions", "{FOLDER}/interactions.csv"),
+        *("--model", "ngcf", "--epochs", "5"),
+    ),
 }
 
 

@@ -28,9 +28,9 @@ from truegraph.cli.common.outputs import (
 from truegraph.cli.common.table_options import TableOptions
 from truegraph.cli.learn_partitioned import LargeOptions, learned_in_partitions
 from truegraph.cli.learn_posterior import (
+    check_posterior,
     infer,
     posterior_document,
-    posterior_request,
     posterior_rows,
     write_table,
 )
@@ -166,8 +166,9 @@ def learn(job: _Job) -> None:
     check_target("--out", job.out, GRAPH_ENDINGS, job.source)
     check_escape(job.escape_formulas, job.out)
     check_target("--picture", job.picture, PICTURE_ENDINGS, job.source)
-    spread = (job.samples, job.concentration, job.excess)
-    request, page = posterior_request(job.posterior, *spread, job.out), job.page
+    spread = {name: getattr(job, name) for name in ("samples", "concentration", "excess")}
+    check_posterior(job.posterior, spread, job.out)
+    page = job.page
     # a plan takes a second to import, and arrays have none
     plan = None if is_array(job.source) else job.plan()
     points = read_input(job.source, plan, is_distance=job.metric == "precomputed")
@@ -178,7 +179,8 @@ def learn(job: _Job) -> None:
     _check_names(job.out, points)
     with recorded_warnings() as heard:
         graph = _learn(points, options, job)
-    found = None if request is None else infer(graph, request, job.seed, job.jobs, not job.quiet)
+    how = {"random_state": job.seed, "n_jobs": job.jobs, "progress": not job.quiet}
+    found = infer(graph, spread, **how) if job.posterior else None
     _write(graph, found, job)
     if page is not None:
         write_page(_page(graph, points, job, heard), page)

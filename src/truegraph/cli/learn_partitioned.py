@@ -62,18 +62,17 @@ _WITHOUT = {
 
 @dataclass(frozen=True)
 class Request:
-    """A graph that is to be learned in partitions."""
+    """A graph that is to be learned in partitions of so many bytes."""
 
     source: str
-    memory: float
-    cluster: str | None
-    storage: Path | None
+    limit: float
+    large: LargeOptions
     out: Path
 
     @property
     def folder(self) -> Path:
         """Where everything on the way is kept."""
-        return self.out.with_name(f"{self.out.name}.work") if self.storage is None else self.storage
+        return self.large.storage or self.out.with_name(f"{self.out.name}.work")
 
 
 def _request(
@@ -103,7 +102,7 @@ def _request(
             f"--out {out or 'is missing'}: a graph in partitions is written as a folder of Parquet "
             "files. Give --out graph.parquet, or raise --memory."
         )
-    return Request(source, limit, cluster, storage, out)
+    return Request(source, limit, large, out)
 
 
 def _in_parts(source: str) -> bool:
@@ -165,14 +164,15 @@ def _learn(request: Request, asked: dict[str, Any]) -> None:
     from truegraph.learning.partitioned.one_call import learn_graph
 
     names = ("degree", "theta", "metric", "scope", "candidate_ratio", "tol", "random_state")
-    client = None if request.cluster is None else _client(request.cluster)
+    cluster = request.large.cluster
+    client = None if cluster is None else _client(cluster)
     try:
         graph = learn_graph(
             request.source,
             **{name: asked[name] for name in names},
             n_jobs=asked["n_jobs"],
             client=client,
-            memory=request.memory,
+            memory=request.limit,
             storage=request.folder,
             progress=not asked["quiet"],
         )
@@ -180,7 +180,7 @@ def _learn(request: Request, asked: dict[str, Any]) -> None:
         if client is not None:
             client.close()
     graph.write_parquet(request.out)
-    if request.storage is None:
+    if request.large.storage is None:
         shutil.rmtree(request.folder, ignore_errors=True)
     if asked["as_json"]:
         print_json(_document(graph, request, asked))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,62 +16,26 @@ LEVEL = 0.9  # of the intervals
 _CERTAIN = 0.95
 
 
-@dataclass(frozen=True)
-class PosteriorRequest:
-    """What was asked for.
-
-    Attributes
-    ----------
-    samples : int or None
-        Draws of the exact posterior; None asks for the mean field.
-    concentration, excess : float or None
-        As in `LearnedGraph.posterior`.
-    """
-
-    samples: int | None
-    concentration: float | None
-    excess: float | None
-
-
-def posterior_request(
-    wanted: bool,
-    samples: int | None,
-    concentration: float | None,
-    excess: float | None,
-    out: Path | None,
-) -> PosteriorRequest | None:
-    """Check the options together; None if no posterior is wanted."""
-    options = {"--samples": samples, "--concentration": concentration, "--excess": excess}
-    if not wanted:
-        given = next((name for name, value in options.items() if value is not None), None)
-        if given is not None:
-            raise InputError(f"{given} is an option of the posterior; add --posterior.")
-        return None
-    if concentration is not None and excess is not None:
+def check_posterior(wanted: bool, options: Mapping[str, Any], out: Path | None) -> None:
+    """Check the options samples, concentration and excess together with the others."""
+    given = next((name for name, value in options.items() if value is not None), None)
+    if not wanted and given is not None:
+        raise InputError(f"--{given} is an option of the posterior; add --posterior.")
+    if options["concentration"] is not None and options["excess"] is not None:
         raise InputError("--concentration and --excess both decide the spread; give one of them.")
-    if out is not None and out.suffix.lower() != ".csv":
+    if wanted and out is not None and out.suffix.lower() != ".csv":
         raise InputError(
             f"--out {out}: the posterior is written to .csv only. Let the name end in .csv; of a "
             "graph in an .npz file, LearnedGraph.load(...).posterior() gives it later."
         )
-    return PosteriorRequest(samples, concentration, excess)
 
 
-def infer(
-    graph: LearnedGraph, request: PosteriorRequest, seed: int, jobs: int | None, progress: bool
-) -> GraphPosterior:
-    """Return the posterior that was asked for."""
-    spread: dict[str, Any] = {"concentration": request.concentration, "excess": request.excess}
-    if request.samples is None:
+def infer(graph: LearnedGraph, options: Mapping[str, Any], **how: Any) -> GraphPosterior:
+    """Return the posterior that was asked for; `how` is for draws, see `LearnedGraph.posterior`."""
+    if options["samples"] is None:
+        spread = {name: options[name] for name in ("concentration", "excess")}
         return graph.posterior(**spread)
-    return graph.posterior(
-        "gibbs",
-        samples=request.samples,
-        random_state=seed,
-        n_jobs=jobs,
-        progress=progress,
-        **spread,
-    )
+    return graph.posterior("gibbs", **options, **how)
 
 
 def write_table(posterior: GraphPosterior, out: Path, *, escape: bool) -> None:

@@ -70,7 +70,8 @@ def mean_reciprocal_rank(links: ArrayLike, non_links: ArrayLike) -> float:
         Scores.
     """
     positive, negative = _scores(links, non_links)
-    below, not_above = _ranks(positive, negative)
+    ordered = np.sort(negative)
+    below, not_above = (np.searchsorted(ordered, positive, side) for side in ("left", "right"))
     before = len(negative) - 0.5 * (below + not_above)
     return float(np.mean(1.0 / (1.0 + before)))
 
@@ -133,12 +134,3 @@ def _labelled(
     positive, negative = _scores(links, non_links)
     truth = np.repeat([1, 0], [len(positive), len(negative)])
     return truth, np.concatenate([positive, negative])
-
-
-def _ranks(
-    positive: NDArray[np.float64], negative: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return how many non-links score below each link, and how many not above it."""
-    ordered = np.sort(negative)
-    below = np.searchsorted(ordered, positive, side="left")
-    return below, np.searchsorted(ordered, positive, side="right")

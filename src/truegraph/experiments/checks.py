@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from truegraph import gate
 from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
 from truegraph.errors import InputError
 from truegraph.experiments.tasks.base import Condition, Task
@@ -23,9 +24,7 @@ def check_known(given: Iterable[str], known: tuple[str, ...], what: str) -> None
 
 def check_number(name: str, value: Any, least: int) -> int:
     """Return a whole number of at least `least`, or raise an InputError."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InputError(f"{name}={value!r} must be a whole number of at least {least}.")
-    return value
+    return gate.whole_number(name, value, at_least=least)
 
 
 def texts(name: str, value: Any) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import hashlib
 from pathlib import Path
-from types import TracebackType
 
 from truegraph.errors import DataError
 from truegraph.experiments.tasks.base import Cell
@@ -63,12 +62,7 @@ class Claims:
     def __enter__(self) -> Claims:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._file.close()
 
 

@@ -145,24 +145,16 @@ def _made_folder(cache: Path) -> Path:
     return cache.absolute()
 
 
+@dataclass(frozen=True)
 class _Run:
     """Batches on their way from the queue through the pool into the store."""
 
-    def __init__(
-        self,
-        store: TrialStore,
-        pool: Pool,
-        tally: Tally,
-        watcher: Watcher,
-        experiment: Experiment,
-        cache: str,
-    ) -> None:
-        self._store = store
-        self._pool = pool
-        self._tally = tally
-        self._watcher = watcher
-        self._experiment = experiment
-        self._cache = cache
+    _store: TrialStore
+    _pool: Pool
+    _tally: Tally
+    _watcher: Watcher
+    _experiment: Experiment
+    _cache: str
 
     def all(self, queue: list[Share], retry_failed: bool) -> int:
         """Run every batch that no other process has claimed, and return how many trials ran."""

@@ -45,14 +45,9 @@ def grown_candidates(
     n_nodes, n_old = distance.n_nodes, graph.n_nodes
     new = np.arange(n_old, n_nodes)
     k = min(math.ceil(ratio * graph.certificate.degree) + 1, n_nodes)
+    engine, queries = choose_engine(engine, n_nodes), distance.queries[new]
     found, recall = all_neighbours(
-        distance.queries[new],
-        distance.base,
-        k,
-        engine=choose_engine(engine, n_nodes),
-        same=False,
-        random_state=rng,
-        progress=progress,
+        queries, distance.base, k, engine=engine, random_state=rng, progress=progress
     )
     rows = np.repeat(new, k)
     columns = found.ravel().astype(np.int64)

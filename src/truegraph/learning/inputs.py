@@ -110,11 +110,7 @@ def _flag(name: str, value: Any) -> bool:
 
 
 def _count(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
-        raise InputError(f"{name}={value!r} must be a whole number of at least 1.")
-    return int(value)
+    return None if value is None else gate.whole_number(name, value, at_least=1)
 
 
 def _first_theta(value: Any, theta: float | None) -> float | None:
@@ -204,6 +200,13 @@ def check_number(
     if not low:
         raise InputError(f"{name}={value!r} must be a finite number {wanted}.")
     return number
+
+
+def most_edges(n_nodes: int, n_users: int | None) -> float:
+    """Return the largest possible mean degree."""
+    if n_users is None:
+        return float(n_nodes - 1)
+    return 2.0 * n_users * (n_nodes - n_users) / n_nodes
 
 
 def check_degree(settings: Settings, available: float, what: str) -> Settings:

@@ -13,7 +13,8 @@ the candidate pairs. Nothing of size nodes x nodes is ever held.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -215,13 +216,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         self._check_growth()
         points = self._validated(X, reset=False, at_least=1)
         inputs.check_points("X", points)
-        together = stacked(self._points, points)
-        names = self._grown_names(X)
-
-        def grown(run: Run, distance: Distance) -> LearnedGraph:
-            return run.on_growth(self.graph_, distance)
-
-        self._run(settings, distance_of(together, self.metric), grown, names)
+        together, names = stacked(self._points, points), self._grown_names(X)
+        with self._running(settings, together.shape[0]) as run:
+            graph = run.on_growth(self.graph_, distance_of(together, self.metric))
+        self._keep(graph, names)
         self._points = together
         return self
 
@@ -307,26 +305,22 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         names: Sequence[Hashable] | None = None,
     ) -> None:
         """Learn from a distance, or on given candidates, and keep the result."""
-
-        def stages(run: Run, data: Distance | csr_array) -> LearnedGraph:
+        with self._running(settings, _size(data)) as run:
             if isinstance(data, Distance):
-                return run.on_distance(data, n_users, fixed, forbidden)
-            return run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+                graph = run.on_distance(data, n_users, fixed, forbidden)
+            else:
+                graph = run.on_given(masked_candidates(data, fixed, forbidden), n_users)
+        self._keep(graph, names)
 
-        self._run(settings, data, stages, names)
-
-    def _run(
-        self,
-        settings: inputs.Settings,
-        data: Distance | csr_array,
-        stages: Callable[..., LearnedGraph],
-        names: Sequence[Hashable] | None,
-    ) -> None:
-        """Run the stages of learning with the threads and the seed asked for; keep the result."""
+    @contextmanager
+    def _running(self, settings: inputs.Settings, n_nodes: int) -> Iterator[Run]:
+        """Yield the stages of learning, with the threads and the seed asked for."""
         seed = check_random_state(self.random_state).randint(2**31 - 1)
-        threads = 1 if _size(data) <= _FEW_NODES else self.n_jobs
+        threads = 1 if n_nodes <= _FEW_NODES else self.n_jobs
         with thread_limit(threads), console_progress(self.progress) as progress:
-            graph = stages(Run(settings, np.random.default_rng(seed), progress), data)
+            yield Run(settings, np.random.default_rng(seed), progress)
+
+    def _keep(self, graph: LearnedGraph, names: Sequence[Hashable] | None) -> None:
         self.graph_ = replace(graph.named(names), plan=self.plan_)
         self.adjacency_ = self.graph_.adjacency
         self.certificate_ = self.graph_.certificate

@@ -21,6 +21,7 @@ from truegraph.learning.inputs import (
     Settings,
     check_degree,
     check_two_nodes,
+    most_edges,
     require_candidates,
 )
 from truegraph.learning.learned import Certificate, LearnedGraph
@@ -71,7 +72,7 @@ class Run:
         """Learn on candidate pairs that the user gave."""
         require_candidates(candidates)
         nodes, available = candidates.shape[0], candidates.nnz / candidates.shape[0]
-        is_complete = available == _most_edges(nodes, n_users)
+        is_complete = available == most_edges(nodes, n_users)
         if self.settings.scope == "global" and not is_complete:
             raise InputError(
                 "scope='global' needs the distances of all pairs, but X stores only "
@@ -93,7 +94,7 @@ class Run:
     ) -> LearnedGraph:
         """Learn the graph of a distance, of which users and items are told apart by n_users."""
         check_two_nodes(distance.n_nodes)
-        most = _most_edges(distance.n_nodes, n_users)
+        most = most_edges(distance.n_nodes, n_users)
         self.settings = check_degree(self.settings, most, "that many nodes")
         plain = n_users is None and fixed is None and forbidden is None
         engine = self._engine(distance)
@@ -208,15 +209,8 @@ class Run:
     def _nearest_pair(self, distance: Distance, inside: NDArray[np.bool_]) -> tuple[int, int]:
         """Return the nearest pair of a node inside and one outside, the smaller number first."""
         nodes, others = np.flatnonzero(inside), np.flatnonzero(~inside)
-        found, _ = all_neighbours(
-            distance.queries[nodes],
-            distance.base[others],
-            1,
-            engine="exact",
-            same=False,
-            random_state=self.rng,
-            progress=self.progress,
-        )
+        queries, base = distance.queries[nodes], distance.base[others]
+        found, _ = all_neighbours(queries, base, 1, progress=self.progress)
         partners = others[found[:, 0]]
         at = int(distance.pair_values(nodes, partners).argmin())
         first, second = sorted((int(nodes[at]), int(partners[at])))
@@ -263,19 +257,11 @@ class Run:
 
     def _search(self, distance: Distance, n_users: int | None, k: int) -> NeighbourLists:
         engine = self._engine(distance)
+        how: dict[str, Any] = {"random_state": self.rng, "progress": self.progress}
         with self._stage("search"):
             if n_users is None:
-                return nearest_lists(
-                    distance,
-                    k,
-                    engine=engine,
-                    random_state=self.rng,
-                    progress=self.progress,
-                    search=self._cells,
-                )
-            return bipartite_lists(
-                distance, n_users, k, engine=engine, random_state=self.rng, progress=self.progress
-            )
+                return nearest_lists(distance, k, engine=engine, search=self._cells, **how)
+            return bipartite_lists(distance, n_users, k, engine=engine, **how)
 
     def _solve(self, candidates: csr_array, before: Solution | None) -> Solution:
         """Solve for the given theta, or for the theta that meets the wanted degree.
@@ -352,10 +338,3 @@ def _gap_with_added(completed: Completed, solution: Solution) -> float | None:
         return None
     primal = primal_value(completed.candidates, solution.theta, completed.weights)
     return max(0.0, primal - solution.dual) / max(1.0, abs(primal))
-
-
-def _most_edges(n_nodes: int, n_users: int | None) -> float:
-    """Largest possible mean degree."""
-    if n_users is None:
-        return float(n_nodes - 1)
-    return 2.0 * n_users * (n_nodes - n_users) / n_nodes

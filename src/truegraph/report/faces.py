@@ -11,7 +11,7 @@ from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
 from truegraph.learning.posterior.samples import GraphSamples
 from truegraph.report.plots.matrices import adjacency
 from truegraph.report.plots.posterior import given, inclusion_histogram
-from truegraph.report.plots.style import LIGHT, house_style, new_figure, series_colour
+from truegraph.report.plots.style import LIGHT, house_style, one_panel, series_colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,8 +117,7 @@ def _table(heading: str, facts: Facts) -> str:
 def _seconds(certificate: Certificate, *, title: str | None = None) -> Figure:
     """Draw how long each stage of learning took."""
     stages = {name: value for name, value in certificate.seconds.items() if name != "total"}
-    figure = new_figure(figsize=(5.0, 0.9 + 0.35 * max(len(stages), 1)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 0.9 + 0.35 * max(len(stages), 1))
     axes.barh(list(stages), list(stages.values()), color=LIGHT["blue"])
     axes.invert_yaxis()
     axes.set_xlabel("seconds")
@@ -131,8 +130,7 @@ def _seconds(certificate: Certificate, *, title: str | None = None) -> Figure:
 def _traces(samples: GraphSamples, *, title: str | None = None) -> Figure:
     """Draw the total weight after every sweep, a line for each chain."""
     _ = samples.diagnostics  # says what to do if nothing was drawn
-    figure = new_figure(figsize=(5.6, 3.2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.6, 3.2)
     for number, trace in enumerate(samples.total_weights()):
         colour = series_colour(number)
         axes.plot(trace, linewidth=0.8, color=colour, label=f"chain {number + 1}")

@@ -13,7 +13,7 @@ from truegraph.nn.dropout import Noise
 from truegraph.nn.sparse import FixedSparse
 from truegraph.nn.training.base import Inputs
 from truegraph.nn.training.targets import Targets, cross_entropy
-from truegraph.nn.training.training import train_classifier
+from truegraph.nn.training.training import Training
 
 GRAPH = np.array([[0, 1, 0, 0], [1, 0, 2, 1], [0, 2, 0, 0], [0, 1, 0, 0]], dtype=float)
 FEATURES = np.array([[1, 0, 2], [0, 3, 0], [1, 1, 0], [0, 0, 1]], dtype=float)
@@ -92,15 +92,16 @@ def test_a_trial_that_leaves_nodes_out_has_the_same_bits_alone_and_among_others(
     train = [rng.choice(300, size, replace=False) for size in (6, 30, 12)]
     settings = APPNPSettings(coverage=0.8, epochs=5)
     trained = [
-        train_classifier(
+        Training(
             "appnp",
             features,
-            graph,
             labels,
             [train[trial] for trial in trials],
             seeds=trials,
             settings=settings,
-        ).weights["first"]
+        )
+        .run(graph)
+        .weights["first"]
         for trials in ([0, 1, 2], [2])
     ]
     assert torch.equal(trained[0][2:], trained[1])

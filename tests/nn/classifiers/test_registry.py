@@ -17,7 +17,7 @@ from truegraph.nn.sparse import FixedSparse
 from truegraph.nn.training.base import Classifier, Inputs
 from truegraph.nn.training.targets import Targets, cross_entropy
 from truegraph.nn.training.trained import TrainedClassifier
-from truegraph.nn.training.training import train_classifier
+from truegraph.nn.training.training import Training
 
 SEEDS = [11, 3, 5]
 NAMES = sorted(CLASSIFIERS)
@@ -35,6 +35,13 @@ def _model(problem, graphs, name: str, **changes) -> tuple[Classifier, Inputs, T
     operator = FixedSparse([kind.operator(graph) for graph in graphs])
     targets = Targets.from_sets(np.tile(problem.labels, (5, 1)), problem.train, "train")
     return model, Inputs(FixedSparse(problem.features), operator), targets
+
+
+def train_classifier(
+    name: str, features, graphs, labels, train, *, progress=None, on_epoch=None, **how
+) -> TrainedClassifier:
+    training = Training(name, features, labels, train, **how)
+    return training.run(graphs, progress=progress, on_epoch=on_epoch)
 
 
 def _train(problem, name: str, trials=range(3), graphs=None, **options) -> TrainedClassifier:

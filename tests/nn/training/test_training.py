@@ -16,7 +16,7 @@ from truegraph.nn.classifiers.registry import CLASSIFIERS
 from truegraph.nn.training.stopping import EarlyStopping
 from truegraph.nn.training.targets import Targets, cross_entropy
 from truegraph.nn.training.trained import TrainedClassifier, restore_classifier
-from truegraph.nn.training.training import Training, TrainingError, train_classifier
+from truegraph.nn.training.training import Training, TrainingError
 from truegraph.progress import Progress
 
 SEEDS = [11, 3, 5, 8, 2]
@@ -41,6 +41,13 @@ def threads() -> Callable[[int], None]:
     before = torch.get_num_threads()
     yield torch.set_num_threads
     torch.set_num_threads(before)
+
+
+def train_classifier(
+    name: str, features, graphs, labels, train, *, progress=None, on_epoch=None, **how
+) -> TrainedClassifier:
+    training = Training(name, features, labels, train, **how)
+    return training.run(graphs, progress=progress, on_epoch=on_epoch)
 
 
 def _train(problem, name: str = "gcn", trials=range(5), graphs=None, **options):

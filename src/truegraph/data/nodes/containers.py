@@ -179,28 +179,16 @@ class NodeDataset:
             without an edge) and homophily (share of the edges between labelled nodes that join
             equal labels); None where there is no graph or there are no features.
         """
-        has_graph = self.graph is not None
+        graph = self.graph
         return {
             "nodes": self.n_nodes,
-            "edges": self.graph.nnz // 2 if self.graph is not None else None,
+            "edges": None if graph is None else graph.nnz // 2,
             "features": None if self.features is None else int(self.features.shape[1]),
             "classes": self.n_classes,
             "unlabelled": int(np.count_nonzero(self.labels == UNLABELLED)),
-            "isolated": int(np.count_nonzero(self._degrees() == 0)) if has_graph else None,
-            "homophily": self._homophily() if has_graph else None,
+            "isolated": None if graph is None else int((np.diff(graph.indptr) == 0).sum()),
+            "homophily": None if graph is None else homophily(graph, self.labels),
         }
-
-    def _degrees(self) -> IndexArray:
-        assert self.graph is not None
-        return np.diff(self.graph.indptr)
-
-    def _homophily(self) -> float | None:
-        assert self.graph is not None
-        ends = np.repeat(self.labels, self._degrees()), self.labels[self.graph.indices]
-        known = (ends[0] != UNLABELLED) & (ends[1] != UNLABELLED)
-        if not known.any():
-            return None
-        return float(np.mean(ends[0][known] == ends[1][known]))
 
     @cached_property
     def fingerprint(self) -> str:
@@ -233,6 +221,13 @@ def _csr_content(name: str, matrix: sparse.csr_array) -> list[tuple[str, NDArray
         (f"{name}.indices", matrix.indices.astype(np.int64)),
         (f"{name}.data", matrix.data),
     ]
+
+
+def homophily(graph: sparse.csr_array, labels: IndexArray) -> float | None:
+    """Return the share of the edges between labelled nodes that join equal labels."""
+    ends = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
+    known = (ends[0] != UNLABELLED) & (ends[1] != UNLABELLED)
+    return float(np.mean(ends[0][known] == ends[1][known])) if known.any() else None
 
 
 def _kept(position: IndexArray, nodes: IndexArray) -> IndexArray:

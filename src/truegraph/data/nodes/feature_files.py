@@ -28,7 +28,7 @@ from truegraph.data.mixed_tables import MixedTable, read_mixed_table
 from truegraph.data.nodes.point_files import read_array
 from truegraph.data.storage import PathLike
 from truegraph.data.table_fields import ID_HEADERS, has_header, is_number
-from truegraph.data.tables import PARQUET_ENDINGS, TEXT_ENDINGS, open_table, table_error
+from truegraph.data.tables import PARQUET_ENDINGS, TEXT_ENDINGS, Table, open_table, table_error
 from truegraph.errors import InputError
 from truegraph.wording import counted
 
@@ -95,7 +95,9 @@ def read_features(
     names = None
     if fitted.id_name is not None and fitted.id_name in mixed.frame.columns:
         names = mixed.text(fitted.id_name).to_numpy(str)
-        _check_unique(mixed, fitted.id_name, names)
+        place = list(mixed.frame.columns).index(fitted.id_name)
+        remedy = "; give one, or remove the row."
+        check_ids(mixed.table, names, place, header=mixed.header, remedy=remedy)
     notes = (*mixed.notes, f"{path}: {fitted.describe()}")
     return NodeFeatures(mixed.frame, names, fitted, notes)
 
@@ -142,20 +144,33 @@ def _first_is_id(mixed: MixedTable, known: Collection[str]) -> bool:
     return is_id_name(str(first.name)) and not first.is_unique
 
 
-def _check_unique(mixed: MixedTable, column: str, names: Names) -> None:
-    place = list(mixed.frame.columns).index(column)
+def check_ids(table: Table, names: Names, place: int, *, header: bool, remedy: str) -> None:
+    """Raise an InputError for nodes without an id, and for those that are listed twice.
+
+    Parameters
+    ----------
+    table : Table
+        Where the names come from.
+    names : ndarray of str, shape (n_rows,)
+    place : int
+        Their column.
+    header : bool
+        Whether the first row names the columns.
+    remedy : str
+        What to do about a missing id.
+    """
     blank = names == ""
     if blank.any():
-        problem = "the node's id is missing; give one, or remove the row."
-        raise table_error(mixed.table, int(blank.argmax()), place, problem, header=mixed.header)
+        problem = f"the node's id is missing{remedy}"
+        raise table_error(table, int(blank.argmax()), place, problem, header=header)
     repeated = pd.Index(names).duplicated()
     if repeated.any():
         row = int(repeated.argmax())
-        first = mixed.table.place(int((names == names[row]).argmax()), header=mixed.header)
+        first = table.place(int((names == names[row]).argmax()), header=header)
         problem = (
             f"node {str(names[row])!r} is listed twice, first on {first}; remove one of the two."
         )
-        raise table_error(mixed.table, row, place, problem, header=mixed.header)
+        raise table_error(table, row, place, problem, header=header)
 
 
 def _is_long(frame: pd.DataFrame) -> bool:

@@ -20,12 +20,11 @@ from scipy import sparse
 from truegraph.data.columns.plan import ColumnPlan
 from truegraph.data.graphs.edge_files import EdgeTable, merge_edges, read_edge_table
 from truegraph.data.nodes.containers import UNLABELLED, IndexArray, NodeDataset
-from truegraph.data.nodes.feature_files import NodeFeatures, numbered, read_features
+from truegraph.data.nodes.feature_files import NodeFeatures, check_ids, numbered, read_features
 from truegraph.data.tables import (
     PARQUET_ENDINGS,
     TEXT_ENDINGS,
     CsvTable,
-    Table,
     check_named_once,
     open_table,
     table_error,
@@ -50,7 +49,7 @@ def read_labels(path: PathLike) -> dict[str, str]:
     check_named_once(table, [0, 1])
     frame = table.columns([0, 1], [], header=True)
     names = frame[0].to_numpy(str)
-    _check_ids(table, names, header=True)
+    check_ids(table, names, 0, header=True, remedy=".")
     return dict(zip(names.tolist(), frame[1].tolist(), strict=True))
 
 
@@ -213,24 +212,3 @@ def _labels(
 
 def _class_order(label: str) -> tuple[int, int, str]:
     return (0, int(label), label) if label.isdecimal() else (1, 0, label)
-
-
-def _check_ids(table: Table, names: Names, *, header: bool) -> None:
-    _check_not_blank(table, names, 0, header=header)
-    repeated = pd.Index(names).duplicated()
-    if repeated.any():
-        row = int(repeated.argmax())
-        first = table.place(int((names == names[row]).argmax()), header=header)
-        problem = (
-            f"node {str(names[row])!r} is listed twice, first on {first}; remove one of the two."
-        )
-        raise table_error(table, row, 0, problem, header=header)
-
-
-def _check_not_blank(
-    table: Table, names: Names | pd.Series, column: int, *, header: bool = True
-) -> None:
-    blank = np.asarray(names == "")
-    if blank.any():
-        row = int(blank.argmax())
-        raise table_error(table, row, column, "the node's id is missing.", header=header)

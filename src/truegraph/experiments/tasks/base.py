@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -190,7 +191,7 @@ class Described(Protocol):
 
 
 class Task(Protocol):
-    """What the engine needs of a task.
+    """What the engine needs of a task, and the usual answers.
 
     Attributes
     ----------
@@ -209,8 +210,8 @@ class Task(Protocol):
     metrics: Mapping[str, Metric]
     conditions: Mapping[str, Condition]
     models: Collection[str]
-    keeps: Collection[str]
-    files: Collection[str]
+    keeps: Collection[str] = ()
+    files: Collection[str] = ()
 
     def check(self, cell: Cell) -> None:
         """Raise an InputError for settings and conditions that cannot be run."""
@@ -219,10 +220,16 @@ class Task(Protocol):
         """Return the data of a cell."""
 
     def batch_size(self, cell: Cell) -> int:
-        """Return how many trials of a cell are best run together."""
+        """Return how many trials of a cell are best run together; 1 if they share nothing."""
+        return 1
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Run trials together; each must give what it would give alone."""
+
+
+def finite(value: float) -> float | None:
+    """Return a number that JSON can hold, or None."""
+    return float(value) if math.isfinite(value) else None
 
 
 def find_task(name: str) -> Task:

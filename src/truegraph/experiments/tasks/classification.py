@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.data import NodeDataset, NodeSplit, fixed_split, random_split
+from truegraph.data.nodes.containers import homophily
 from truegraph.data.nodes.registry import REGISTRY
 from truegraph.data.storage import csr_to_arrays
 from truegraph.errors import InputError
-from truegraph.evaluation import METRICS, reliability_curve, score_trial
-from truegraph.experiments.tasks.base import (
-    Cell,
-    Condition,
-    Context,
-    TrialResult,
-)
+from truegraph.evaluation import METRICS, ReliabilityCurve, reliability_curve, score_trial
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult, finite
 from truegraph.experiments.tasks.opened_data import NODE_FILES, open_nodes, same_data
 from truegraph.runtime.threads import use_threads
 from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
@@ -37,7 +33,7 @@ _LARGE_BATCH = 4
 _LEAST_LEFT = 20  # labelled nodes beside those for training
 
 
-class ClassificationTask:
+class ClassificationTask(Task):
     """Models compared on random or fixed splits of named data sets."""
 
     name = "classification"
@@ -158,20 +154,21 @@ def _scored(
     curve = reliability_curve(labels, probabilities)
     details: dict[str, Any] = {
         "correct": packed(probabilities.argmax(axis=1) == labels),
-        "reliability": {
-            "confidence": [_number(value) for value in curve.confidence],
-            "accuracy": [_number(value) for value in curve.accuracy],
-            "count": curve.count.tolist(),
-        },
+        "reliability": curve_facts(curve),
     }
     if dataset.graph is not None:
         degrees = np.diff(dataset.graph.indptr)[test]
         details["high_degree"] = packed(degrees > np.median(degrees))
-    return {name: _number(value) for name, value in scores.items()}, details
+    return {name: finite(value) for name, value in scores.items()}, details
 
 
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
+def curve_facts(curve: ReliabilityCurve) -> dict[str, Any]:
+    """Return a reliability curve as it is stored; None where a bin is empty."""
+    return {
+        "confidence": [finite(value) for value in curve.confidence],
+        "accuracy": [finite(value) for value in curve.accuracy],
+        "count": curve.count.tolist(),
+    }
 
 
 def packed(bits: NDArray[np.bool_]) -> str:
@@ -191,20 +188,13 @@ def graph_facts(dataset: NodeDataset, graph: LearnedGraph) -> dict[str, Any]:
     return {
         "edges": graph.n_edges,
         "mean_degree": certificate.degree,
-        "homophily": _homophily(graph.adjacency, dataset.labels),
+        "homophily": homophily(graph.adjacency, dataset.labels),
         "observed_kept": _share_kept(dataset.graph, graph.adjacency),
         "relative_gap": certificate.relative_gap,
         "scope": certificate.scope,
         "converged": certificate.converged,
         "theta": certificate.theta,
     }
-
-
-def _homophily(graph: csr_array, labels: NDArray[np.int64]) -> float | None:
-    """Return the share of the edges between labelled nodes that join equal labels."""
-    ends = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
-    known = (ends[0] >= 0) & (ends[1] >= 0)
-    return float(np.mean(ends[0][known] == ends[1][known])) if known.any() else None
 
 
 def _share_kept(observed: csr_array | None, learned: csr_array) -> float | None:

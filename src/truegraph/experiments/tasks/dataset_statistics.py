@@ -12,19 +12,14 @@ from truegraph.data import Interactions, NodeDataset, split_randomly
 from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric
-from truegraph.experiments.tasks.base import (
-    Cell,
-    Condition,
-    Context,
-    TrialResult,
-)
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult
 from truegraph.experiments.tasks.opened_data import open_interactions, open_nodes
 from truegraph.suggestions import suggestion
 
 Counts = dict[str, float | None]
 
 
-class StatisticsTask:
+class StatisticsTask(Task):
     """What the paper's two tables of data sets say of each."""
 
     name = "datasets"
@@ -41,8 +36,6 @@ class StatisticsTask:
         "density": Metric("edge density %", "neither", percent=True, digits=2),
     }
     models = ("statistics",)
-    keeps: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
     conditions: Mapping[str, Condition] = {
         "component": Condition(("full",), str, ("full", "largest")),
     }
@@ -59,10 +52,6 @@ class StatisticsTask:
                 f"no data set is called {cell.dataset!r}.{suggestion(cell.dataset, known)}"
             )
         return open_interactions(cell) if cell.dataset in INTERACTION_SETS else open_nodes(cell)
-
-    def batch_size(self, cell: Cell) -> int:
-        """Return 1: there is one trial."""
-        return 1
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Count."""

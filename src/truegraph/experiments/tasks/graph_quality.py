@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric
-from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult
 from truegraph.experiments.tasks.graph_scores import (
     LABELS,
     LeidenGroups,
@@ -34,7 +34,7 @@ _WEIGHTS = ("binary", "gaussian", "self-tuned")
 _MANY = 1000  # trials that share a graph
 
 
-class GraphQualityTask:
+class GraphQualityTask(Task):
     """Label spreading, Leiden's method and spectral clustering on graphs of the same points."""
 
     name = "graph-quality"
@@ -56,8 +56,6 @@ class GraphQualityTask:
         "components": Metric("components", "neither", digits=0),
     }
     models = tuple(_SETTINGS)
-    keeps: tuple[str, ...] = ()
-    files: tuple[str, ...] = ()
     conditions: Mapping[str, Condition] = {}
 
     def check(self, cell: Cell) -> None:

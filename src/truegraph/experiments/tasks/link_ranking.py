@@ -23,7 +23,7 @@ from truegraph.data.graphs.link_splits import Pairs, split_links
 from truegraph.data.graphs.made_graphs import MADE_GRAPHS
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric
-from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult
 from truegraph.experiments.tasks.links import check_settings, predictor_of
 from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
 from truegraph.runtime.threads import use_threads
@@ -47,13 +47,12 @@ METRICS = {
 }
 
 
-class LinkRankingTask:
+class LinkRankingTask(Task):
     """Predictors of links on named and made-up graphs, by what they suggest."""
 
     name = "link-ranking"
     metrics = METRICS
     models = (REFINED, *AUTO_ENCODERS, *BAYESIAN, *HEURISTICS)
-    keeps: tuple[str, ...] = ()
     files = LINK_FILES
     conditions: Mapping[str, Condition] = {
         "component": Condition(("largest",), str, ("largest", "full")),
@@ -68,10 +67,6 @@ class LinkRankingTask:
     def open(self, cell: Cell) -> NodeDataset:
         """Return the graph of a cell: named, made up, or the user's own."""
         return opened(cell)
-
-    def batch_size(self, cell: Cell) -> int:
-        """Return 1: every trial has a graph of its own."""
-        return 1
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Fit a model to one graph with hidden links per seed, and judge its suggestions."""

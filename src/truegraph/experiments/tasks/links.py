@@ -20,8 +20,8 @@ from truegraph.data.graphs.link_splits import LinkSplit, split_links
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric, reliability_curve
 from truegraph.evaluation.link_metrics import HITS, link_auc, link_average_precision, link_metrics
-from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
-from truegraph.experiments.tasks.classification import graph_facts
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult
+from truegraph.experiments.tasks.classification import curve_facts, graph_facts
 from truegraph.experiments.tasks.opened_data import LINK_FILES, open_nodes, same_data
 from truegraph.runtime.threads import use_threads
 from truegraph.tasks.links.names import BAYESIAN, LEARNED_GRAPH, MODELS, REFINED, RIVALS
@@ -48,13 +48,12 @@ _SET_BY_ENGINE |= {"embedding", "held_out", "prior", "missing"}
 _LEAK = "LEAK: the true test links were given to the models (oracle)"
 
 
-class LinksTask:
+class LinksTask(Task):
     """Auto-encoders, their Bayesian versions and simple rivals on splits of named data sets."""
 
     name = "links"
     metrics = METRICS
     models = MODELS
-    keeps: tuple[str, ...] = ()
     files = LINK_FILES
     conditions: Mapping[str, Condition] = {
         "component": Condition(("largest",), str, ("largest", "full")),
@@ -76,10 +75,6 @@ class LinksTask:
         if dataset.graph is None:
             raise InputError(f"data set {cell.dataset!r} has no graph, hence no links to predict.")
         return dataset
-
-    def batch_size(self, cell: Cell) -> int:
-        """Return 1: every trial has a graph of its own."""
-        return 1
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score it."""
@@ -153,11 +148,7 @@ def _reliability(links: NDArray[np.float64], non_links: NDArray[np.float64]) -> 
     truth = np.repeat([1, 0], [len(links), len(non_links)])
     chance = np.concatenate([links, non_links])
     curve = reliability_curve(truth, np.column_stack([1.0 - chance, chance]))
-    return {
-        "confidence": [float(v) if np.isfinite(v) else None for v in curve.confidence],
-        "accuracy": [float(v) if np.isfinite(v) else None for v in curve.accuracy],
-        "count": curve.count.tolist(),
-    }
+    return curve_facts(curve)
 
 
 # --- from a cell to a predictor -----------------------------------------------------------------

@@ -38,10 +38,9 @@ class NoiseTask(ClassificationTask):
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split and one noisy graph per seed, and score it."""
         dataset = same_data(self.open(cell), cell, context)
-        found = []
-        for seed in seeds:
-            found += self.run_on(perturbed(dataset, cell, seed), cell, [seed], context)
-        return found
+        return [
+            self.run_on(perturbed(dataset, cell, seed), cell, [seed], context)[0] for seed in seeds
+        ]
 
 
 def perturbed(dataset: NodeDataset, cell: Cell, seed: int) -> NodeDataset:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, cast
+from typing import Any, Literal, TypeVar, cast
 
 from truegraph.data import (
     Interactions,
@@ -19,7 +19,7 @@ from truegraph.data import (
 from truegraph.data.nodes.registry import INTERACTION_SETS, REGISTRY
 from truegraph.errors import DataError, InputError
 from truegraph.experiments.checks import FILE_KEYS
-from truegraph.experiments.tasks.base import Cell, Context
+from truegraph.experiments.tasks.base import Cell, Context, Described
 from truegraph.suggestions import suggestion
 
 NODE_FILES = ("edges", "features", "labels")
@@ -32,15 +32,7 @@ INTERACTION_FILES = (
 Given = tuple[tuple[str, Any], ...]
 
 
-class Identified(Protocol):
-    """Data with a fingerprint."""
-
-    @property
-    def fingerprint(self) -> str:
-        """SHA-256 of the content."""
-
-
-Data = TypeVar("Data", bound=Identified)
+Data = TypeVar("Data", bound=Described)
 
 
 def open_nodes(cell: Cell) -> NodeDataset:

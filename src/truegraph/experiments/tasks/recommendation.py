@@ -24,7 +24,7 @@ from truegraph.data import (
 from truegraph.errors import InputError
 from truegraph.evaluation import Metric, paired_wilcoxon
 from truegraph.evaluation.ranking import RankingScores, score_rankings
-from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
+from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult, finite
 from truegraph.experiments.tasks.opened_data import INTERACTION_FILES, open_interactions, same_data
 from truegraph.runtime.threads import use_threads
 from truegraph.tasks.recommend.names import MODELS
@@ -50,7 +50,7 @@ def _percent(heading: str, better: str = "higher") -> Metric:
     return Metric(f"{heading} %", better, percent=True, digits=1)
 
 
-class RecommendationTask:
+class RecommendationTask(Task):
     """Recommenders compared on splits of named sets of interactions."""
 
     name = "recommendation"
@@ -83,10 +83,6 @@ class RecommendationTask:
     def open(self, cell: Cell) -> Interactions:
         """Return the interactions of a cell."""
         return open_interactions(cell)
-
-    def batch_size(self, cell: Cell) -> int:
-        """Return 1: a trial is long, and trials share nothing."""
-        return 1
 
     def run(self, cell: Cell, seeds: Sequence[int], context: Context) -> list[TrialResult]:
         """Train a model on one split per seed, and score its lists."""
@@ -176,7 +172,7 @@ def _training_facts(trained: TrainedRanking, with_curve: bool) -> dict[str, Any]
     facts: dict[str, Any] = {
         "epochs": len(trained.losses),
         "best_epoch": trained.best_epoch,
-        "validation_recall": _finite(trained.best_recall),
+        "validation_recall": finite(trained.best_recall),
     }
     if with_curve:
         seen = np.flatnonzero(np.isfinite(trained.recalls))
@@ -218,7 +214,7 @@ def _bayesian_facts(found: BayesianResult) -> dict[str, Any]:
             "scope": certificate.scope,
             "converged": certificate.converged,
             "theta": certificate.theta,
-            "rank_correlation": _finite(found.ranked.rank_correlation),
+            "rank_correlation": finite(found.ranked.rank_correlation),
         },
     }
 
@@ -228,7 +224,3 @@ def _chosen(found: ModelLists) -> dict[str, Any]:
         name: list(value) if isinstance(value, tuple) else value
         for name, value in found.settings.items()
     }
-
-
-def _finite(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None

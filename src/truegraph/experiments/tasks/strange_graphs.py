@@ -51,10 +51,9 @@ class StrangersTask(ClassificationTask):
         dataset = thinned(same_data(self.open(cell), cell, context))
         if cell.conditions["change"] == "none":
             return self.run_on(dataset, cell, seeds, context)
-        found = []
-        for seed in seeds:
-            found += self.run_on(changed(dataset, cell, seed), cell, [seed], context)
-        return found
+        return [
+            self.run_on(changed(dataset, cell, seed), cell, [seed], context)[0] for seed in seeds
+        ]
 
     def split(self, dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
         """Return a split with at most half of a class for training, and no validation nodes."""

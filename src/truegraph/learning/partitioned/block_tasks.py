@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.partitioned.block_point import BlockPoint
-from truegraph.learning.partitioned.blocks import load_block
+from truegraph.learning.partitioned.blocks import load_block, positions_of
 from truegraph.learning.partitioned.folder import Folder
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
@@ -140,11 +140,8 @@ def extract(plan: Plan, partition: int, k: int, positions: NDArray[np.int64]) ->
     lengths = (indptr[rows + 1] - indptr[rows]).astype(np.int64)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     entries = np.repeat(indptr[rows].astype(np.int64), lengths) + within
-    columns = np.asarray(folder.mapped(f"{partition}-columns")[entries], dtype=np.int64)
-    own = len(indptr) - 1
-    beyond = columns >= own
-    columns[~beyond] += start
-    columns[beyond] = halo[columns[beyond] - own]
+    local = np.asarray(folder.mapped(f"{partition}-columns")[entries])
+    columns = positions_of(local, len(indptr) - 1, halo, start)
     return lengths, columns, np.asarray(folder.mapped(f"{partition}-distances")[entries])
 
 

@@ -62,21 +62,23 @@ def joined_blocks(plan: Plan, k: int) -> csr_array:
     for partition in range(len(starts) - 1):
         candidates, halo = load_block(plan, partition, k)
         lengths.append(np.diff(candidates.indptr))
-        columns.append(positions_of(candidates, halo, int(starts[partition])))
+        own = candidates.shape[0]
+        columns.append(positions_of(candidates.indices, own, halo, starts[partition]))
         distances.append(candidates.data)
     indptr = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
     parts: Any = (np.concatenate(distances), np.concatenate(columns).astype(np.int32), indptr)
     return csr_array(parts, shape=(plan.n_nodes, plan.n_nodes))
 
 
-def positions_of(candidates: csr_array, halo: NDArray[np.int64], start: int) -> NDArray[np.int64]:
-    """Return the columns of a block's entries as positions."""
-    columns = candidates.indices.astype(np.int64)
-    own = candidates.shape[0]
-    beyond = columns >= own
-    columns[~beyond] += start
-    columns[beyond] = halo[columns[beyond] - own]
-    return columns
+def positions_of(
+    columns: NDArray[Any], own: int, halo: NDArray[np.int64], start: int
+) -> NDArray[np.int64]:
+    """Return columns of a block with so many own nodes, the first at `start`, as positions."""
+    positions = columns.astype(np.int64)
+    beyond = positions >= own
+    positions[~beyond] += start
+    positions[beyond] = halo[positions[beyond] - own]
+    return positions
 
 
 def _incoming(

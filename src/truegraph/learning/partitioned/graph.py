@@ -6,7 +6,7 @@ import json
 import shutil
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -202,7 +202,8 @@ class PartitionedGraph:
     def _candidates(self, number: int) -> tuple[csr_array, NDArray[np.int64]]:
         """Return a partition's candidates, and their columns as positions."""
         candidates, halo = load_block(self._plan, number, self._k)
-        return candidates, positions_of(candidates, halo, int(self._layout.starts[number]))
+        own, start = candidates.shape[0], self._layout.starts[number]
+        return candidates, positions_of(candidates.indices, own, halo, start)
 
     def _stored_multipliers(self) -> NDArray[np.float64]:
         return Folder(self.storage).mapped(self._multipliers)
@@ -250,18 +251,8 @@ def _finite(certificate: Certificate) -> str:
 
 def write_graph(plan: Plan, k: int, multipliers: str, certificate: Certificate, edges: int) -> None:
     """Store what makes a finished run a graph."""
-    described = {
-        "counts": list(plan.counts),
-        "columns": plan.columns,
-        "is_single": plan.is_single,
-        "metric": plan.metric,
-        "k": plan.k,
-        "seed": plan.seed,
-        "sizes": {"large": plan.sizes.large, "small": plan.sizes.small},
-        "partition_points": plan.partition_points,
-    }
     document = {
-        "plan": described,
+        "plan": {name: value for name, value in asdict(plan).items() if name != "folder"},
         "k": k,
         "multipliers": multipliers,
         "edges": edges,

@@ -220,12 +220,7 @@ class PartitionedRun:
             layout = searching.Layout.load(self._folder)
             for side in range(len(self._sources)):
                 small = searching.joined_cells(self._folder, layout, side)
-                self._folder.write_table(
-                    f"small-side-{side}",
-                    centres=small.centres,
-                    starts=small.starts,
-                    of_large=small.of_large,
-                )
+                self._folder.write_table(f"small-side-{side}", **vars(small))
         self._folder.below("spread").remove("*.npy")
         return searching.Layout.load(self._folder)
 
@@ -314,16 +309,7 @@ class PartitionedRun:
     def _solve(self, k: int) -> tuple[State, Total]:
         """Solve by sweeps, or in one process what is stiff and fits."""
         settings = self.settings
-        sweeps = Sweeps(
-            self._plan,
-            k,
-            self._executor,
-            self._progress,
-            degree=settings.degree,
-            theta=settings.theta,
-            tol=settings.tol,
-            max_sweeps=_MAX_SWEEPS,
-        )
+        sweeps = Sweeps(self._plan, k, self._executor, self._progress, settings, _MAX_SWEEPS)
         state, total = sweeps.run()
         missed = total.relative_gap > settings.tol
         if not (missed or state.is_stiff):

@@ -70,9 +70,8 @@ def learn_graph(
     -------
     graph : PartitionedGraph
     """
-    options = {"degree": degree, "theta": theta, "metric": metric, "scope": scope, "tol": tol}
-    options |= {"candidate_ratio": candidate_ratio, "random_state": random_state, "n_jobs": n_jobs}
-    return _learn([("X", X)], options, client, memory, storage, progress)
+    options = dict(locals())  # the arguments, and nothing else as yet
+    return _learn([("X", options.pop("X"))], **options)
 
 
 def learn_bipartite_graph(
@@ -107,23 +106,22 @@ n_jobs, progress
     graph : PartitionedGraph
         Nodes 0 .. n_users - 1 are users, the others items.
     """
-    options = {"degree": degree, "theta": theta, "metric": metric, "scope": scope, "tol": tol}
-    options |= {"candidate_ratio": candidate_ratio, "random_state": random_state, "n_jobs": n_jobs}
-    sources = [("users", users), ("items", items)]
-    return _learn(sources, options, client, memory, storage, progress)
+    options = dict(locals())
+    return _learn([(name, options.pop(name)) for name in ("users", "items")], **options)
 
 
 def _learn(
     given: list[tuple[str, Any]],
-    options: dict[str, Any],
     client: Any,
     memory: str | float,
     storage: str | PathLike[str] | None,
     progress: bool | Progress,
+    **options: Any,
 ) -> PartitionedGraph:
     settings = check_options(options)
     sources = [as_source(name, X) for name, X in given]
-    most = _most_edges([source.shape[0] for source in sources])
+    counts = [source.shape[0] for source in sources]
+    most = inputs.most_edges(sum(counts), counts[0] if len(counts) == 2 else None)
     settings = inputs.check_degree(settings, most, "that many nodes")
     seed = int(check_random_state(options["random_state"]).randint(2**31 - 1))
     executor = InProcess() if client is None else OnCluster(client)
@@ -168,9 +166,3 @@ def check_options(options: dict[str, Any]) -> inputs.Settings:
         "connected": False,
     }
     return inputs.check_settings({**unused, **options})
-
-
-def _most_edges(counts: list[int]) -> float:
-    if len(counts) == 1:
-        return float(counts[0] - 1)
-    return 2.0 * counts[0] * counts[1] / sum(counts)

@@ -73,16 +73,13 @@ class Layout:
 
 def joined_cells(folder: Folder, layout: Layout, side: int) -> SmallCells:
     """Return the small cells of a side; their starts count from its first position."""
-    parts = [folder.read_table(f"small-{p}") for p in layout.of_side(side)]
-    return SmallCells.joined(
-        [SmallCells(part["centres"], part["starts"], part["of_large"]) for part in parts]
-    )
+    parts = [SmallCells(**folder.read_table(f"small-{p}")) for p in layout.of_side(side)]
+    return SmallCells.joined(parts)
 
 
 def saved_cells(folder: Folder, side: int) -> SmallCells:
     """Read the small cells of a side as the driver has stored them."""
-    table = folder.read_table(f"small-side-{side}")
-    return SmallCells(table["centres"], table["starts"], table["of_large"])
+    return SmallCells(**folder.read_table(f"small-side-{side}"))
 
 
 def find_ids(plan: Plan, partition: int, ids: NDArray[np.int64]) -> tuple[Any, Any, Any]:

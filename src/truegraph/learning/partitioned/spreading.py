@@ -130,12 +130,7 @@ def gather(plan: Plan, partition: int, side: int, first: int, last: int, chunks:
         small = SmallCells.joined(parts)
         folder.write(f"points-{partition}", points[order])
         folder.write(f"ids-{partition}", ids[order])
-        folder.write_table(
-            f"small-{partition}",
-            centres=small.centres,
-            starts=small.starts,
-            of_large=small.of_large,
-        )
+        folder.write_table(f"small-{partition}", **vars(small))
     return len(folder.mapped(f"ids-{partition}"))
 
 

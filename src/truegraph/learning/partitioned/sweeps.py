@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.storage import read_json, write_json
+from truegraph.learning.inputs import Settings
 from truegraph.learning.partitioned import block_tasks
 from truegraph.learning.partitioned.block_tasks import MOST_TOGETHER, Evaluation, largest
 from truegraph.learning.partitioned.executors import InProcess
@@ -112,15 +113,12 @@ class Sweeps:
         k: int,
         executor: InProcess,
         progress: Progress,
-        *,
-        degree: float | None,
-        theta: float | None,
-        tol: float,
+        settings: Settings,
         max_sweeps: int,
     ) -> None:
         self._plan, self._k = plan, k
         self._executor, self._progress = executor, progress
-        self._degree, self._theta, self._tol = degree, theta, tol
+        self._degree, self._theta, self._tol = settings.degree, settings.theta, settings.tol
         self._max_sweeps = max_sweeps
         self._folder = Folder(plan.folder)
         self._layout = Layout.load(self._folder)

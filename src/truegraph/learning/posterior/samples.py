@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from numbers import Integral
 from threading import Event
 from typing import Any
 
@@ -22,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
+from truegraph import gate
 from truegraph.errors import ConvergenceWarning, InputError
 from truegraph.faces import Shown
 from truegraph.learning import inputs
@@ -51,11 +51,8 @@ class GibbsRun:
     def __post_init__(self) -> None:
         least = {"samples": 1, "chains": 1, "burn_in": 0, "thin": 1}
         for name, smallest in least.items():
-            value = getattr(self, name)
-            if name == "thin" and value is None:
-                continue
-            if not isinstance(value, Integral) or value < smallest:
-                raise InputError(f"{name}={value!r} must be a whole number of at least {smallest}.")
+            if name != "thin" or self.thin is not None:
+                gate.whole_number(name, getattr(self, name), at_least=smallest)
         inputs.check_seed(self.random_state)
         inputs.check_threads(self.n_jobs)
 
@@ -71,16 +68,7 @@ class GibbsRun:
 
     def samples_of(self, target: Target, progress: Progress) -> GraphSamples:
         """Return the iterator over the draws."""
-        return GraphSamples(
-            target,
-            self.samples,
-            chains=self.chains,
-            burn_in=self.burn_in,
-            thin=self.thin,
-            seed=int(check_random_state(self.random_state).randint(2**31 - 1)),
-            n_jobs=self.n_jobs,
-            progress=progress,
-        )
+        return GraphSamples(target, self, progress)
 
 
 class GraphSamples(Shown, Iterator[csr_array]):
@@ -104,24 +92,14 @@ class GraphSamples(Shown, Iterator[csr_array]):
     progress : Progress
     """
 
-    def __init__(
-        self,
-        target: Target,
-        samples: int,
-        *,
-        chains: int,
-        burn_in: int,
-        thin: int | None,
-        seed: int,
-        n_jobs: int | None,
-        progress: Progress,
-    ) -> None:
-        self._target, self._samples, self._burn_in = target, samples, burn_in
-        rounds = math.ceil(samples / chains)
-        self._thin = math.ceil(_USUAL_SWEEPS / rounds) if thin is None else thin
-        with thread_limit(n_jobs):
-            self._threads = min(chains, numba.get_num_threads())
-        streams = np.random.SeedSequence(seed).spawn(chains)
+    def __init__(self, target: Target, run: GibbsRun, progress: Progress) -> None:
+        self._target, self._samples, self._burn_in = target, run.samples, run.burn_in
+        rounds = math.ceil(run.samples / run.chains)
+        self._thin = math.ceil(_USUAL_SWEEPS / rounds) if run.thin is None else run.thin
+        with thread_limit(run.n_jobs):
+            self._threads = min(run.chains, numba.get_num_threads())
+        seed = int(check_random_state(run.random_state).randint(2**31 - 1))
+        streams = np.random.SeedSequence(seed).spawn(run.chains)
         self._chains = [Chain(target, np.random.default_rng(stream)) for stream in streams]
         self._progress = progress
         self._drawn, self._seconds, self._interrupted = 0, 0.0, False

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.inputs import require_candidates
-from truegraph.learning.search.approximate import ApproximateSearch
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.masks import masked_pattern
 from truegraph.learning.search.neighbours import all_neighbours
-from truegraph.progress import Progress
 
 _PAIR_BLOCK = 1 << 20
 #: Up to so many nodes "auto" searches exactly (benchmarks/graph_learning.py).
@@ -63,39 +61,17 @@ def choose_engine(wanted: str, n_nodes: int) -> str:
     return "exact" if n_nodes <= LARGEST_EXACT else "ivf"
 
 
-def nearest_lists(
-    distance: Distance,
-    k: int,
-    *,
-    engine: str,
-    random_state: np.random.Generator,
-    progress: Progress,
-    search: ApproximateSearch | None = None,
-) -> NeighbourLists:
-    """List every node's k nearest others, by a search that is prepared already if it is given."""
+def nearest_lists(distance: Distance, k: int, *, engine: str, **how: Any) -> NeighbourLists:
+    """List every node's k nearest others; `how` is passed on to `all_neighbours`."""
     nodes = distance.n_nodes
     k = min(k, nodes - 1)
-    found, recall = all_neighbours(
-        distance.queries,
-        distance.base,
-        k,
-        engine=engine,
-        same=True,
-        random_state=random_state,
-        progress=progress,
-        search=search,
-    )
+    queries, base = distance.queries, distance.base
+    found, recall = all_neighbours(queries, base, k, engine=engine, same=True, **how)
     return _from_table(found, k == nodes - 1, engine, recall)
 
 
 def bipartite_lists(
-    distance: Distance,
-    n_users: int,
-    k: int,
-    *,
-    engine: str,
-    random_state: np.random.Generator,
-    progress: Progress,
+    distance: Distance, n_users: int, k: int, *, engine: str, **how: Any
 ) -> NeighbourLists:
     """List every user's k nearest items and every item's k nearest users.
 
@@ -106,15 +82,8 @@ def bipartite_lists(
     for asking, answering in ((users, items), (items, users)):
         others = answering.stop - answering.start
         count = min(k, others)
-        found, recall = all_neighbours(
-            distance.queries[asking],
-            distance.base[answering],
-            count,
-            engine=engine,
-            same=False,
-            random_state=random_state,
-            progress=progress,
-        )
+        queries, base = distance.queries[asking], distance.base[answering]
+        found, recall = all_neighbours(queries, base, count, engine=engine, **how)
         found = np.where(found >= 0, found + np.int32(answering.start), found)
         sides.append(_from_table(found, count == others, engine, recall))
     first, second = sides

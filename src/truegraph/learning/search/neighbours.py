@@ -163,23 +163,26 @@ def all_neighbours(
     base: Points,
     k: int,
     *,
-    engine: str,
-    same: bool,
-    random_state: np.random.Generator,
-    progress: Progress,
+    engine: str = "exact",
+    same: bool = False,
+    random_state: np.random.Generator | None = None,
+    progress: Progress | None = None,
     search: ApproximateSearch | None = None,
 ) -> tuple[Indices, float]:
     """Return each query's k nearest base points (n_queries, k), and the measured recall.
 
     Parameters
     ----------
-    engine : {"exact", "ivf", "hnsw"}
-    same : bool
+    engine : {"exact", "ivf", "hnsw"}, default="exact"
+    same : bool, default=False
         Whether query i is base point i, which is then left out of its own list.
+    random_state : Generator, optional
+        Of approximate search and of the sample on which recall is measured; by default that of 0.
     search : ApproximateSearch, optional
         The engine, if it is prepared already.
     """
     rows = int(queries.shape[0])
+    random_state, progress = random_state or np.random.default_rng(0), progress or Progress()
     own = np.arange(rows) if same else np.full(rows, -1)
     exact = ExactSearch(base)
     if engine == "exact":

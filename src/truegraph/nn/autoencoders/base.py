@@ -18,8 +18,12 @@ import torch
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
+from truegraph.nn.autoencoders.reconstruction import ReconstructionLoss
 from truegraph.nn.dropout import Dropout
+from truegraph.nn.graph_operators import normalised_adjacency
 from truegraph.nn.optimiser import AdamState, Weights, adam_step, select_trials
+from truegraph.nn.sparse import FixedSparse
+from truegraph.nn.training.base import Inputs
 from truegraph.nn.training.groups import DIVERGED, TrainingError
 from truegraph.progress import Progress
 
@@ -48,7 +52,15 @@ class LinkData:
 
 
 class AutoEncoder(ABC):
-    """A graph auto-encoder whose links are inner products.
+    """A graph with its features, seen by an auto-encoder whose links are inner products.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        Features (N, F) and the normalised adjacency (N, N).
+    reconstruction : ReconstructionLoss
+        The loss of the decoder; its target may differ from the graph of `inputs`.
+    settings : settings_type
 
     Attributes
     ----------
@@ -69,12 +81,17 @@ class AutoEncoder(ABC):
     has_posterior: ClassVar[bool] = True
     chooses_epoch: ClassVar[bool] = False
     masks_hidden: ClassVar[bool] = False
-    settings: Any
+
+    def __init__(self, inputs: Inputs, reconstruction: ReconstructionLoss, settings: Any) -> None:
+        self.inputs = inputs
+        self.reconstruction = reconstruction
+        self.settings = settings
 
     @classmethod
-    @abstractmethod
     def on(cls, data: LinkData, settings: Any) -> Self:
         """Return the model of a graph with its features."""
+        inputs = Inputs(FixedSparse(data.features), FixedSparse(normalised_adjacency(data.graph)))
+        return cls(inputs, ReconstructionLoss.from_graph(data.target, masked=data.masked), settings)
 
     @abstractmethod
     def initial(self, seed: int) -> Weights:

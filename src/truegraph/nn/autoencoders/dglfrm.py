@@ -24,13 +24,11 @@ import torch
 
 from truegraph.nn.autoencoders.base import AutoEncoder, LinkData, drawn_dropout
 from truegraph.nn.autoencoders.feature_reconstruction import FeatureLoss
-from truegraph.nn.autoencoders.reconstruction import ReconstructionLoss
 from truegraph.nn.autoencoders.vgae import divergence
 from truegraph.nn.dense import add_bias, dropout_values, row_sum
-from truegraph.nn.graph_operators import normalised_adjacency
 from truegraph.nn.optimiser import Weights
-from truegraph.nn.sparse import FixedSparse, sparse_product
-from truegraph.nn.training.base import Inputs, glorot_uniform
+from truegraph.nn.sparse import sparse_product
+from truegraph.nn.training.base import glorot_uniform
 
 _SLOPE = 0.2
 _LEAST_UNIFORM = 1e-4  # noise is drawn from the uniform distribution without its ends
@@ -90,41 +88,26 @@ class Code(NamedTuple):
 
 
 class DGLFRM(AutoEncoder):
-    """A graph with its features, seen by DGLFRM.
+    """DGLFRM; parameters as in `AutoEncoder`, with `DGLFRMSettings`.
 
-    Parameters
+    Attributes
     ----------
-    inputs : Inputs
-        Features (N, F) and the normalised adjacency (N, N).
-    reconstruction : ReconstructionLoss
     feature_loss : FeatureLoss or None
         None: features are not reconstructed.
-    settings : DGLFRMSettings
     """
 
     name = "dglfrm"
     settings_type = DGLFRMSettings
     masks_hidden = True
-
-    def __init__(
-        self,
-        inputs: Inputs,
-        reconstruction: ReconstructionLoss,
-        feature_loss: FeatureLoss | None,
-        settings: Any,
-    ) -> None:
-        self.inputs = inputs
-        self.reconstruction = reconstruction
-        self.feature_loss = feature_loss
-        self.settings = settings
+    feature_loss: FeatureLoss | None = None
 
     @classmethod
     def on(cls, data: LinkData, settings: Any) -> Self:
         """Return the model of a graph with its features."""
-        inputs = Inputs(FixedSparse(data.features), FixedSparse(normalised_adjacency(data.graph)))
-        links = ReconstructionLoss.from_graph(data.target, masked=data.masked)
-        features = FeatureLoss(data.features) if settings.decode_features else None
-        return cls(inputs, links, features, settings)
+        model = super().on(data, settings)
+        if settings.decode_features:
+            model.feature_loss = FeatureLoss(data.features)
+        return model
 
     def initial(self, seed: int) -> Weights:
         """Return Glorot uniform weights, zero biases, and sticks that follow the prior."""

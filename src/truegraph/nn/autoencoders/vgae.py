@@ -19,7 +19,7 @@ Cost per epoch O(N^2 d) time and O(N d) memory beside the features.
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -34,12 +34,11 @@ from truegraph.nn.autoencoders.embedding_cache import (
     read_embedding,
     write_embedding,
 )
-from truegraph.nn.autoencoders.reconstruction import ReconstructionLoss
 from truegraph.nn.dense import relu_dropout, row_sum, trial_matmul
-from truegraph.nn.graph_operators import normalise_features, normalised_adjacency, without_diagonal
+from truegraph.nn.graph_operators import normalise_features, without_diagonal
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse, sparse_product
-from truegraph.nn.training.base import Inputs, glorot_uniform
+from truegraph.nn.training.base import glorot_uniform
 from truegraph.progress import Progress
 
 
@@ -69,32 +68,11 @@ class VGAESettings:
 
 
 class GAE(AutoEncoder):
-    """A graph with its features, seen by the auto-encoder without noise.
-
-    Parameters
-    ----------
-    inputs : Inputs
-        Features (N, F) and the normalised adjacency (N, N).
-    reconstruction : ReconstructionLoss
-        The loss of the decoder; its target may differ from the graph of `inputs`.
-    settings : VGAESettings
-    """
+    """The auto-encoder without noise; parameters as in `AutoEncoder`, with `VGAESettings`."""
 
     name = "gae"
     settings_type: ClassVar[type[Any]] = VGAESettings
     has_posterior = False
-
-    def __init__(self, inputs: Inputs, reconstruction: ReconstructionLoss, settings: Any) -> None:
-        self.inputs = inputs
-        self.reconstruction = reconstruction
-        self.settings = settings
-
-    @classmethod
-    def on(cls, data: LinkData, settings: Any) -> Self:
-        """Return the model of a graph with its features."""
-        inputs = Inputs(FixedSparse(data.features), FixedSparse(normalised_adjacency(data.graph)))
-        loss = ReconstructionLoss.from_graph(data.target, masked=data.masked)
-        return cls(inputs, loss, settings)
 
     def initial(self, seed: int) -> Weights:
         """Return Glorot uniform weights."""

@@ -26,7 +26,6 @@ from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.training.base import Classifier, Inputs, Settings, drawn, glorot_uniform
 from truegraph.nn.training.receptive import operators_of
-from truegraph.nn.training.stopping import EarlyStopping
 from truegraph.nn.training.targets import Targets, cross_entropy
 
 _PAIRS = 100  # tag of the random pairs among the layers' random numbers
@@ -86,8 +85,6 @@ class G3NN(Classifier):
         super().__init__(settings, features, classes)
         if settings.elbo not in ("published", "corrected"):
             raise InputError(f'elbo={settings.elbo!r} must be "published" or "corrected".')
-        if settings.patience is not None:
-            self.stopping = EarlyStopping(settings.patience)
 
     def initial(self, seeds: np.ndarray) -> Weights:
         """Return Glorot uniform weights for the GCN, torch's linear ones for the prior."""

@@ -14,7 +14,6 @@ from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import FixedSparse, sparse_product
 from truegraph.nn.training.base import Settings, glorot_uniform
 from truegraph.nn.training.receptive import FieldClassifier, ReceptiveField
-from truegraph.nn.training.stopping import EarlyStopping
 
 _SLOPE = 0.2  # of the leaky rectifier on the scores
 
@@ -57,11 +56,7 @@ class GAT(FieldClassifier):
 
     name = "gat"
     settings_type = GATSettings
-
-    def __init__(self, settings: GATSettings, features: int, classes: int) -> None:
-        super().__init__(settings, features, classes)
-        if settings.patience is not None:
-            self.stopping = EarlyStopping(settings.patience, watch_accuracy=True)
+    watches_accuracy = True
 
     def initial(self, seeds: np.ndarray) -> Weights:
         """Return Glorot uniform weights and zero biases."""

@@ -4,49 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 
 from truegraph.nn.dense import relu_dropout, trial_matmul
 from truegraph.nn.dropout import Noise, dropout_of
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.sparse import sparse_product
-from truegraph.nn.training.base import Settings, glorot_uniform
+from truegraph.nn.training.base import TwoLayerSettings, TwoMatrices
 from truegraph.nn.training.receptive import FieldClassifier, ReceptiveField
 
 
 @dataclass(frozen=True)
-class GCNSettings(Settings):
-    """Hyperparameters of Kipf & Welling; no early stopping.
-
-    Parameters
-    ----------
-    hidden : int
-    dropout : float
-        On the stored features and on the hidden layer.
-    """
-
-    hidden: int = 16
-    dropout: float = 0.5
+class GCNSettings(TwoLayerSettings):
+    """Hyperparameters of Kipf & Welling; no early stopping."""
 
 
-class GCN(FieldClassifier):
+class GCN(TwoMatrices, FieldClassifier):
     """softmax(A relu(A X W1) W2) with A = D^(-1/2) (A_obs + I) D^(-1/2)."""
 
     name = "gcn"
     settings_type = GCNSettings
-
-    def initial(self, seeds: np.ndarray) -> Weights:
-        """Return Glorot uniform weights."""
-        hidden = self.settings.hidden
-        return {
-            "first": glorot_uniform(seeds, 0, self.features, hidden),
-            "second": glorot_uniform(seeds, 1, hidden, self.classes),
-        }
-
-    def decay(self) -> dict[str, float]:
-        """Return L2 on the first layer only, as Kipf does."""
-        return {"first": self.settings.weight_decay}
 
     def layers(self, weights: Weights, field: ReceptiveField, noise: Noise | None) -> torch.Tensor:
         """Return the logits (T, rows, C) of the outer rows of a field."""

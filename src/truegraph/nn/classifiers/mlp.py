@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from scipy.sparse import csr_array
 
@@ -13,26 +12,16 @@ from truegraph.nn.dropout import Noise
 from truegraph.nn.optimiser import Weights
 from truegraph.nn.perceptron import perceptron
 from truegraph.nn.sparse import FixedSparse
-from truegraph.nn.training.base import Classifier, Inputs, Settings, glorot_uniform
+from truegraph.nn.training.base import Inputs, TwoLayerSettings, TwoMatrices
 from truegraph.nn.training.targets import Targets, cross_entropy
 
 
 @dataclass(frozen=True)
-class MLPSettings(Settings):
-    """Hyperparameters of the perceptron that Kipf & Welling compare with.
-
-    Parameters
-    ----------
-    hidden : int
-    dropout : float
-        On the stored features and on the hidden layer.
-    """
-
-    hidden: int = 16
-    dropout: float = 0.5
+class MLPSettings(TwoLayerSettings):
+    """Hyperparameters of the perceptron that Kipf & Welling compare with."""
 
 
-class MLP(Classifier):
+class MLP(TwoMatrices):
     """softmax(relu(X W1) W2); the graph is not used."""
 
     name = "mlp"
@@ -42,18 +31,6 @@ class MLP(Classifier):
     def operator(adjacency: Any) -> csr_array:
         """Return an empty matrix of the graph's size."""
         return csr_array(adjacency.shape)
-
-    def initial(self, seeds: np.ndarray) -> Weights:
-        """Return Glorot uniform weights."""
-        hidden = self.settings.hidden
-        return {
-            "first": glorot_uniform(seeds, 0, self.features, hidden),
-            "second": glorot_uniform(seeds, 1, hidden, self.classes),
-        }
-
-    def decay(self) -> dict[str, float]:
-        """Return L2 on the first layer only."""
-        return {"first": self.settings.weight_decay}
 
     def forward(self, weights: Weights, inputs: Inputs, noise: Noise | None) -> torch.Tensor:
         """Return the logits (T, N, C)."""

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.nn.dense import dropout_values
 from truegraph.nn.dropout import Noise, dropout_of
@@ -62,9 +63,7 @@ class RankingSettings:
 
     def __post_init__(self) -> None:
         for name in ("width", "batch", "negatives", "epochs", "patience", "evaluate_every"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or value < 1:
-                raise InputError(f"{name}={value!r} must be a whole number of at least 1.")
+            gate.whole_number(name, getattr(self, name), at_least=1)
         if self.pool not in ("uniform", "popularity"):
             raise InputError(f'pool={self.pool!r} must be "uniform" or "popularity".')
         rate = 1.0 if self.learning_rate is None else self.learning_rate

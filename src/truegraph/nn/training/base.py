@@ -89,12 +89,16 @@ class Classifier(ABC):
     name: ClassVar[str]
     settings_type: ClassVar[type[Settings]] = Settings
     group_size: ClassVar[int] = 8  # trials that are worked on together, for speed and memory
+    watches_accuracy: ClassVar[bool] = False  # not only the loss, to stop early
     stopping: EarlyStopping | None = None
 
     def __init__(self, settings: Any, features: int, classes: int) -> None:
         self.settings = settings
         self.features = features
         self.classes = classes
+        patience = getattr(settings, "patience", None)
+        if patience is not None:
+            self.stopping = EarlyStopping(patience, watch_accuracy=self.watches_accuracy)
 
     @staticmethod
     def operator(adjacency: Any) -> csr_array:
@@ -129,6 +133,37 @@ class Classifier(ABC):
 
     def constrain(self, weights: Weights) -> None:  # noqa: B027 - most models restrict nothing
         """Put weights back in place where a model restricts them after every step."""
+
+
+@dataclass(frozen=True)
+class TwoLayerSettings(Settings):
+    """Hyperparameters of networks with one hidden layer.
+
+    Parameters
+    ----------
+    hidden : int
+    dropout : float
+        On the stored features and on the hidden layer.
+    """
+
+    hidden: int = 16
+    dropout: float = 0.5
+
+
+class TwoMatrices(Classifier):
+    """A network whose weights are two matrices, with L2 on the first only, as Kipf has it."""
+
+    def initial(self, seeds: np.ndarray) -> Weights:
+        """Return Glorot uniform weights."""
+        hidden = self.settings.hidden
+        return {
+            "first": glorot_uniform(seeds, 0, self.features, hidden),
+            "second": glorot_uniform(seeds, 1, hidden, self.classes),
+        }
+
+    def decay(self) -> dict[str, float]:
+        """Return L2 on the first layer only."""
+        return {"first": self.settings.weight_decay}
 
 
 def glorot_uniform(seeds: np.ndarray, layer: int, *shape: int) -> torch.Tensor:

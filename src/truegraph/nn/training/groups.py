@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -37,27 +37,20 @@ class Moment(NamedTuple):
     best: Weights | None
 
 
+@dataclass(eq=False)
 class TrialGroup:
     """Some trials that advance together; at most one thread works on a group at a time."""
 
-    def __init__(
-        self,
-        model: Classifier,
-        trials: np.ndarray,
-        seeds: np.ndarray,
-        targets: Targets,
-        validation: Targets | None,
-        moments: tuple[Moment, Moment],
-    ) -> None:
-        self.model = model
-        self.trials = trials
-        self.seeds = seeds
-        self.targets = targets
-        self.validation = validation
-        # (latest, the one before): the older one's memory takes the next epoch
-        self.moments = moments
-        self.losses = np.full(len(trials), np.nan)
-        self.decay = model.decay()
+    model: Classifier
+    trials: np.ndarray
+    seeds: np.ndarray
+    targets: Targets
+    validation: Targets | None
+    moments: tuple[Moment, Moment]  # (latest, the one before): the older one's memory is next
+
+    def __post_init__(self) -> None:
+        self.losses = np.full(len(self.trials), np.nan)
+        self.decay = self.model.decay()
 
     def set_inputs(self, inputs: Inputs) -> None:
         """Take features and graph for the epochs to come."""

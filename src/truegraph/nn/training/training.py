@@ -1,19 +1,20 @@
 """Train many trials of a classifier at once.
 
-One call trains T independent copies of a model, each with its own seed, labelled nodes, dropout
+This trains T independent copies of a model, each with its own seed, labelled nodes, dropout
 masks and, if wanted, graph; every trial gets the weights, bit by bit, that it would get alone::
 
-    trained = train_classifier(
-        "gcn", normalise_features(X), adjacency, labels, train=[split.train for split in splits],
+    training = Training(
+        "gcn", normalise_features(X), labels, train=[split.train for split in splits],
         seeds=range(len(splits)),
     )
+    trained = training.run(adjacency)
     probabilities = trained.predict_proba()                    # (T, N, C), dropout off
     for sample in trained.sample_proba(60, graphs=observed):   # (T, N, C) each, dropout on
         ...
 
-:class:`Training` is the same in steps: ``run`` may be called again, on another graph, and goes
-on with the same weights, the same Adam moments and the next masks; ``classifier`` is what there
-is so far. A graph that changes from epoch to epoch is given as a function of the epoch::
+``run`` may be called again, on another graph, and goes on with the same weights, the same Adam
+moments and the next masks; ``classifier`` is what there is so far. A graph that changes from epoch
+to epoch is given as a function of the epoch::
 
     training = Training("gcn", features, labels, train, seeds=seeds)
     training.run(observed, epochs=200)
@@ -51,7 +52,7 @@ from truegraph.nn.training.trained import (
 from truegraph.nn.training.trial_threads import run_all, trial_groups, worker_threads
 from truegraph.progress import Progress
 
-__all__ = ["Training", "TrainingError", "train_classifier"]
+__all__ = ["Training", "TrainingError"]
 
 OnEpoch = Callable[[int, TrainedClassifier], object]
 NodeSets = Sequence[int] | Sequence[Sequence[int]] | np.ndarray | Sequence[np.ndarray]
@@ -250,43 +251,6 @@ class Training:
             for name in names
         }
         return TrainedClassifier(self.model, weights, self.seeds, self._inputs)
-
-
-def train_classifier(
-    name: str,
-    features: Features,
-    graphs: Graphs | Callable[[int], Graphs],
-    labels: np.ndarray,
-    train: NodeSets,
-    *,
-    validation: NodeSets | None = None,
-    seeds: Sequence[int] = (0,),
-    classes: int | None = None,
-    settings: Settings | None = None,
-    device: str = "cpu",
-    progress: Progress | None = None,
-    on_epoch: OnEpoch | None = None,
-) -> TrainedClassifier:
-    """Train T trials of a classifier on one graph, or on one graph each.
-
-    The arguments are those of :class:`Training` and :meth:`Training.run`.
-
-    Returns
-    -------
-    TrainedClassifier
-    """
-    training = Training(
-        name,
-        features,
-        labels,
-        train,
-        validation=validation,
-        seeds=seeds,
-        classes=classes,
-        settings=settings,
-        device=device,
-    )
-    return training.run(graphs, progress=progress, on_epoch=on_epoch)
 
 
 def _checked_settings(kind: type[Classifier], settings: Settings | None) -> Settings:

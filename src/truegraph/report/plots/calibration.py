@@ -13,8 +13,8 @@ from truegraph.report.plots.style import (
     house_style,
     legend_below,
     new_figure,
-    series_colour,
-    series_marker,
+    one_panel,
+    series_look,
 )
 
 if TYPE_CHECKING:
@@ -93,8 +93,7 @@ def reliability_lines(
         Share of right predictions against mean confidence; the legend gives the expected
         calibration errors.
     """
-    figure = new_figure(figsize=(5.0, 4.3), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 4.3)
     axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linestyle="--", linewidth=1)
     models = list(curves if order is None else order)
     for name, curve in curves.items():
@@ -104,14 +103,13 @@ def reliability_lines(
             curve.confidence[shown],
             curve.accuracy[shown],
             label=f"{name} {(errors or {}).get(name, curve.calibration_error):.1%}",
-            color=series_colour(number),
-            marker=series_marker(number),
+            **series_look(number),
             markersize=4,
             linewidth=1.3,
         )
     axes.set(xlim=(0, 1), ylim=(0, 1), xlabel="confidence", ylabel="share that is right")
-    axes.grid(linewidth=0.6)
     axes.set_title(title or "")
+    axes.grid(linewidth=0.6)
     legend_below(figure, axes, 2)
     return figure
 
@@ -142,8 +140,7 @@ def _draw_accuracy(axes: Axes, curve: ReliabilityCurve) -> None:
         label="gap to confidence",
     )
     axes.plot([0, 1], [0, 1], color=LIGHT["ink"], linestyle="--", linewidth=1, label="perfect")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(0, 1)
+    axes.set(xlim=(0, 1), ylim=(0, 1))
 
 
 def _draw_shares(axes: Axes, curve: ReliabilityCurve) -> None:

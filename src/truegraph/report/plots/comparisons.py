@@ -14,8 +14,9 @@ from truegraph.report.plots.style import (
     LIGHT,
     house_style,
     legend_below,
-    new_figure,
+    one_panel,
     series_colour,
+    series_look,
     series_marker,
 )
 
@@ -63,8 +64,7 @@ def accuracy_by_labels(
     figure : matplotlib.figure.Figure
     """
     points = gate.numbers("labels", labels)
-    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 3.9)
     models = list(means if order is None else order)
     for model, values in means.items():
         number = models.index(model)
@@ -75,10 +75,8 @@ def accuracy_by_labels(
             theirs = _points(paper[model], points, f"paper[{model!r}]")
             _draw_paper(axes, number, place, theirs)
     axes.set_xticks(points, labels=[f"{value:g}" for value in points])
-    axes.set_xlabel(condition)
-    axes.set_ylabel(metric)
+    axes.set(xlabel=condition, ylabel=metric, title=title or "")
     axes.grid(axis="y", linewidth=0.6)
-    axes.set_title(title or "")
     legend_below(figure, axes, 3)
     return figure
 
@@ -114,8 +112,7 @@ def _draw_line(
         values,
         yerr=error,
         label=model,
-        color=series_colour(number),
-        marker=series_marker(number),
+        **series_look(number),
         markersize=4.5,
         linewidth=1.3,
         elinewidth=1.1,
@@ -160,8 +157,7 @@ def paired_differences(
     figure : matplotlib.figure.Figure
         A dot per trial; the bar is the mean, its whiskers the 95 % interval of the mean.
     """
-    figure = new_figure(figsize=(5.0, 1.15 + 0.42 * len(differences)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 1.15 + 0.42 * len(differences))
     axes.axvline(0, color=LIGHT["faint"], linewidth=1)
     for row, (pair, values) in enumerate(differences.items()):
         _draw_row(axes, row, gate.numbers(f"differences[{pair!r}]", values))
@@ -170,8 +166,7 @@ def paired_differences(
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
     axes.grid(axis="x", linewidth=0.6)
-    axes.set_xlabel(unit)
-    axes.set_title(title or "")
+    axes.set(xlabel=unit, title=title or "")
     return figure
 
 

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from truegraph import gate
 from truegraph.data.graphs.adjacency import as_adjacency
-from truegraph.data.nodes.containers import UNLABELLED
+from truegraph.data.nodes.containers import UNLABELLED, homophily
 from truegraph.errors import InputError
 from truegraph.report.explorer.clusters import clusters
 from truegraph.report.plots.style import LIGHT, house_style, new_figure
@@ -203,17 +203,9 @@ def _heading(title: str | None, graph: sparse.csr_array, labels: ArrayLike | Non
     edges = graph.nnz // 2
     facts = counted(edges, "edge")
     if labels is not None:
-        share = _share_within(graph, np.asarray(labels))
+        share = homophily(graph, np.asarray(labels))
         facts += "" if share is None else f", {share:.0%} within a class"
     return facts if title is None else f"{title}\n{facts}"
-
-
-def _share_within(graph: sparse.csr_array, labels: NDArray[Any]) -> float | None:
-    """Share of the edges between labelled nodes that join equal labels."""
-    ends = sparse.coo_array(graph)
-    first, second = labels[ends.row], labels[ends.col]
-    known = (first != UNLABELLED) & (second != UNLABELLED)
-    return float(np.mean(first[known] == second[known])) if known.any() else None
 
 
 def _name_blocks(axes: Axes, blocks: _Blocks) -> None:

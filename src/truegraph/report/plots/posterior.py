@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truegraph.learning.posterior.graph_posterior import GraphPosterior
-from truegraph.report.plots.style import LIGHT, house_style, new_figure
+from truegraph.report.plots.style import LIGHT, house_style, one_panel
 from truegraph.wording import counted
 
 if TYPE_CHECKING:
@@ -35,8 +35,7 @@ def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) 
     table = posterior.to_pandas()
     is_edge = table["weight"].to_numpy() > 0.0
     probability = table["inclusion"].to_numpy()
-    figure = new_figure(figsize=(5.2, 3.6), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.2, 3.6)
     axes.hist(
         [probability[is_edge], probability[~is_edge]],
         bins=np.linspace(0.0, 1.0, _BINS + 1).tolist(),
@@ -44,9 +43,8 @@ def inclusion_histogram(posterior: GraphPosterior, *, title: str | None = None) 
         label=["edges of the learned graph", "other candidate pairs"],
     )
     axes.set_yscale("log")
-    axes.set_xlim(0.0, 1.0)
-    axes.set_xlabel(f"probability of a weight above {posterior.threshold:.3g}")
-    axes.set_ylabel("pairs")
+    above = f"probability of a weight above {posterior.threshold:.3g}"
+    axes.set(xlim=(0.0, 1.0), xlabel=above, ylabel="pairs")
     axes.legend(loc="upper center")
     axes.set_title(title or f"{probability.sum():,.0f} edges expected")
     figure.supxlabel(given(posterior), fontsize=8, color=LIGHT["faint"])

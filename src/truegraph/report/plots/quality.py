@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from truegraph.report.plots.style import (
-    house_style,
-    legend_below,
-    new_figure,
-    series_colour,
-    series_marker,
-)
+from truegraph.report.plots.style import house_style, legend_below, one_panel, series_look
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,23 +29,13 @@ def quality_by_edges(
     -------
     figure : matplotlib.figure.Figure
     """
-    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 3.9)
     for number, (kind, points) in enumerate(kinds.items()):
         edges, values = zip(*sorted(points), strict=True)
-        axes.plot(
-            edges,
-            values,
-            color=series_colour(number),
-            marker=series_marker(number),
-            markersize=5,
-            linewidth=1.4,
-            label=kind,
-        )
-    axes.set_xlabel("edges per node")
-    axes.set_ylabel(metric)
+        look = series_look(number)
+        axes.plot(edges, values, **look, markersize=5, linewidth=1.4, label=kind)
+    axes.set(xlabel="edges per node", ylabel=metric, title=title or "")
     axes.set_xlim(left=0.0)
     axes.grid(axis="y", linewidth=0.6)
-    axes.set_title(title or "")
     legend_below(figure, axes, 2)
     return figure

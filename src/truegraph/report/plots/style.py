@@ -46,6 +46,17 @@ def new_figure(**options: Any) -> Figure:
     return _figure_class()(**options)
 
 
+def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure of a size in inches, and its only axes."""
+    figure = new_figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def series_look(number: int) -> dict[str, Any]:
+    """Return colour and marker of the model with this number."""
+    return {"color": series_colour(number), "marker": series_marker(number)}
+
+
 @cache
 def _figure_class() -> type[Figure]:
     from matplotlib.figure import Figure

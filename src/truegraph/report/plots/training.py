@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from truegraph.errors import InputError
-from truegraph.report.plots.style import house_style, legend_below, new_figure, series_colour
+from truegraph.report.plots.style import house_style, legend_below, one_panel, series_colour
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,8 +41,7 @@ def training_curves(
     -------
     figure : matplotlib.figure.Figure
     """
-    figure = new_figure(figsize=(5.0, 3.9), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = one_panel(5.0, 3.9)
     models = list(curves if order is None else order)
     for model, (epochs, values) in curves.items():
         x, y = np.asarray(epochs), np.asarray(values, dtype=np.float64)
@@ -55,9 +54,7 @@ def training_curves(
         if best is not None and model in best:
             kept = x == best[model]
             axes.plot(x[kept], y[kept], "o", color=colour, markersize=6)
-    axes.set_xlabel("epoch")
-    axes.set_ylabel(metric)
+    axes.set(xlabel="epoch", ylabel=metric, title=title or "")
     axes.grid(axis="y", linewidth=0.6)
-    axes.set_title(title or "")
     legend_below(figure, axes, 3)
     return figure

@@ -21,7 +21,6 @@ from truegraph.learning.search.candidates import choose_engine
 from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.nn.graph_operators import normalise_features
-from truegraph.progress import Progress
 
 NEIGHBOURS = 10
 LARGEST_IDENTITY = 20_000  # nodes up to which each is its own feature
@@ -144,15 +143,8 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
 def distance_graph(distance: Distance, k: int) -> csr_array:
     """Link every node with its k nearest others by a distance, in either direction: 0/1 (N, N)."""
     nodes = distance.n_nodes
-    found, _ = all_neighbours(
-        distance.queries,
-        distance.base,
-        min(k, nodes - 1),
-        engine=choose_engine("auto", nodes),
-        same=True,
-        random_state=np.random.default_rng(0),
-        progress=Progress(),
-    )
+    engine, k = choose_engine("auto", nodes), min(k, nodes - 1)
+    found, _ = all_neighbours(distance.queries, distance.base, k, engine=engine, same=True)
     sources = np.repeat(np.arange(nodes), found.shape[1])
     return adjacency_from_edges(sources, found.ravel(), None, nodes)
 
@@ -165,15 +157,7 @@ def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> 
     fitted = features.shape[0]
     everyone = csr_array(vstack([features, new], format="csr"))
     distance = _distance(everyone, _mostly_zero(features))
-    found, _ = all_neighbours(
-        distance.queries[fitted:],
-        distance.base[:fitted],
-        min(k, fitted),
-        engine="exact",
-        same=False,
-        random_state=np.random.default_rng(0),
-        progress=Progress(),
-    )
+    found, _ = all_neighbours(distance.queries[fitted:], distance.base[:fitted], min(k, fitted))
     sources = fitted + np.repeat(np.arange(new.shape[0]), found.shape[1])
     return np.column_stack([sources, found.ravel()]).astype(np.int64)
 

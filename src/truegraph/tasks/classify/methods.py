@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from truegraph.tasks.classify.inputs import NodeInputs, neighbour_graph
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
 from truegraph.tasks.classify.results import TrialResults
+
+if TYPE_CHECKING:
+    from truegraph.nn.training.training import Training
 
 _TRIALS_AT_ONCE = 64
 
@@ -106,28 +109,30 @@ class Network(Method):
 
     def run(self, problem: Problem, options: Any, run: Run) -> TrialResults:
         """Train, and predict without dropout."""
-        from truegraph.nn.training.training import train_classifier
-
         graph = self.graph(problem.inputs)
         with run.stage(self.name):
-            trained = train_classifier(
-                self.name,
-                problem.inputs.features,
-                graph,
-                problem.labels,
-                problem.train,
-                validation=problem.validation,
-                seeds=problem.seeds,
-                classes=problem.classes,
-                settings=options,
-                device=run.device,
-                progress=run.progress,
-            )
+            training = training_of(problem, self.name, options, run)
+            trained = training.run(graph, progress=run.progress)
             probabilities = trained.predict_proba()
         weights = None
         if run.keep_weights:
             weights = [WeightSamples(trained.select([t]), "point") for t in range(problem.trials)]
         return TrialResults(probabilities, weights=weights)
+
+
+def training_of(problem: Problem, name: str, settings: Any, run: Run, **other: Any) -> Training:
+    """Return the training of a problem's trials; `other` takes the place of its own parts."""
+    from truegraph.nn.training.training import Training
+
+    own: dict[str, Any] = {
+        "features": problem.inputs.features,
+        "labels": problem.labels,
+        "train": problem.train,
+        "validation": problem.validation,
+        "seeds": problem.seeds,
+        "classes": problem.classes,
+    }
+    return Training(name, settings=settings, device=run.device, **own | other)
 
 
 @dataclass(frozen=True)

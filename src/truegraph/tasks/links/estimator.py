@@ -14,7 +14,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -304,17 +304,8 @@ progress
     def _train(self, model: LinkModel, problem: LinkProblem, seed: int, run: Run) -> LinkVectors:
         from truegraph.tasks.links.algorithm2 import BayesianChoices, train_bayesian
 
-        choices = BayesianChoices(
-            degree=self.degree,
-            target=self.target,
-            unobserved=self.unobserved,
-            weight_scale=self.weight_scale,
-            candidate_ratio=self.candidate_ratio,
-            embedding=self.embedding,
-            scope=self.scope,
-            solver=self.solver,
-            tol=self.tol,
-        )
+        own = {choice.name: getattr(self, choice.name) for choice in fields(BayesianChoices)}
+        choices = BayesianChoices(**own)
         found = train_bayesian(model, choices, problem, seed, run, samples=self.samples)
         self.learned_graph_, self.filling_ = found.learned, found.filling
         self.combined_graph_, self.points_ = found.combined, found.points

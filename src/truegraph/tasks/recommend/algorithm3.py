@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.nn.recommenders.training import TrainedRanking
 from truegraph.nn.recommenders.trainings import Trainings
@@ -71,11 +72,7 @@ class BayesianOptions:
             raise InputError(f'fraction_of={self.fraction_of!r} must be "pairs" or "links".')
         if self.degree is not None and not self.degree > 0:
             raise InputError(f"degree={self.degree!r} must be above 0.")
-        if not isinstance(self.continued_patience, int) or self.continued_patience < 1:
-            raise InputError(
-                f"continued_patience={self.continued_patience!r} must be a whole number of at "
-                "least 1."
-            )
+        gate.whole_number("continued_patience", self.continued_patience, at_least=1)
 
 
 @dataclass(frozen=True, eq=False)

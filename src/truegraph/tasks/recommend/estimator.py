@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal
 
 import numpy as np
@@ -171,13 +171,8 @@ class BayesianRecommender(FittedRecommender):
     def _train(
         self, train: csr_array, held_out: csr_array | None, progress: Progress
     ) -> tuple[Scorer, Scorer | None]:
-        options = BayesianOptions(
-            tuple(self.fractions),
-            self.fraction_of,
-            self.exclude_train,
-            self.degree,
-            self.continued_patience,
-        )
+        own = {option.name: getattr(self, option.name) for option in fields(BayesianOptions)}
+        options = BayesianOptions(**own | {"fractions": tuple(self.fractions)})
         trainings = best_rate(
             self.model, self.options, train, held_out, self.seed_, progress=progress
         )

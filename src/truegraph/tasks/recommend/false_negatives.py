@@ -23,6 +23,7 @@ from truegraph.errors import InputError
 from truegraph.learning import LearnedGraph, learn_bipartite_graph
 from truegraph.nn.recommenders.negatives import NegativePool
 from truegraph.nn.recommenders.training import one_torch_thread
+from truegraph.tasks.recommend.answer_tables import stored
 
 PAPER_FRACTIONS = (0.01, 0.02, 0.05, 0.1, 0.2)
 _ALL_PAIRS = 50_000_000  # up to here every pair is a candidate for an edge
@@ -96,10 +97,7 @@ class RemovedNegatives:
         return self._common(held_out) / self.count if self.count else 0.0
 
     def _common(self, held_out: csr_array) -> int:
-        removed = csr_array(
-            (np.ones(self.count), self.pairs.indices, self.pairs.indptr), shape=self.pairs.shape
-        )
-        return int(removed.multiply(held_out != 0).nnz)
+        return int(_ones(self.pairs).multiply(held_out != 0).nnz)
 
 
 def rank_pairs(
@@ -185,13 +183,9 @@ def _weights_at(weights: csr_array, users: NDArray[np.int64], items: NDArray[np.
 
 def _edges_only(graph: LearnedGraph) -> LearnedGraph:
     """Forget the distances of pairs without an edge, which are most of the memory."""
-    pattern = csr_array(
-        (np.ones(graph.adjacency.nnz), graph.adjacency.indices, graph.adjacency.indptr),
-        shape=graph.adjacency.shape,
-    )
     shifted = graph.candidates.copy()
     shifted.data = shifted.data + 1.0  # a product of patterns would lose distances of zero
-    kept = csr_array(pattern.multiply(shifted))
+    kept = csr_array(_ones(graph.adjacency).multiply(shifted))
     kept.data = kept.data - 1.0
     return replace(graph, candidates=kept)
 
@@ -234,22 +228,12 @@ def remove_negatives(
     n_users, n_items = ranked.shape
     total = n_users * n_items if fraction_of == "pairs" else np.count_nonzero(ranked.weights)
     count = round(fraction * total)
-    is_new = ~_contains(train, ranked.users, ranked.items)
+    is_new = ~stored(train, ranked.users, ranked.items)
     chosen = np.flatnonzero(is_new)[:count] if exclude_train else np.flatnonzero(is_new[:count])
     kept = _floor_of_pools(ranked, train, chosen)
     parts = (ranked.weights[kept], (ranked.users[kept], ranked.items[kept]))
     removed = csr_array(parts, shape=ranked.shape)
     return RemovedNegatives(removed, fraction, len(chosen) - len(kept))
-
-
-def _contains(matrix: csr_array, users: NDArray, items: NDArray) -> NDArray[np.bool_]:
-    """Return whether each pair is stored."""
-    width = matrix.shape[1]
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    stored = np.sort(rows * width + matrix.indices)
-    wanted = users * width + items
-    place = np.minimum(np.searchsorted(stored, wanted), max(len(stored) - 1, 0))
-    return stored[place] == wanted if len(stored) else np.zeros(len(wanted), dtype=bool)
 
 
 def _floor_of_pools(
@@ -270,8 +254,10 @@ def _floor_of_pools(
 
 def pool_without(pool: NegativePool, removed: RemovedNegatives) -> NegativePool:
     """Return the pool that the removed pairs have left."""
-    pattern = csr_array(
-        (np.ones(removed.count), removed.pairs.indices, removed.pairs.indptr),
-        shape=removed.pairs.shape,
-    )
-    return pool.without(pattern)
+    return pool.without(_ones(removed.pairs))
+
+
+def _ones(matrix: csr_array) -> csr_array:
+    """Return ones where a matrix has stored entries."""
+    parts = (np.ones(matrix.nnz), matrix.indices, matrix.indptr)
+    return csr_array(parts, shape=matrix.shape)

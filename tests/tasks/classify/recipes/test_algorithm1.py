@@ -13,7 +13,7 @@ from truegraph.errors import InputError
 from truegraph.learning.learned import LearnedGraph
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.graph_operators import normalise_features
-from truegraph.nn.training.training import train_classifier
+from truegraph.nn.training.training import Training
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.problem import Problem, open_problem
@@ -129,15 +129,15 @@ def test_without_learned_edges_the_network_sees_features_alone(
         options={**options, "samples": 1},
     )
     features = normalise_features(planted.features)
-    known = train_classifier(
+    training = Training(
         "gcn",
         features,
-        csr_array(eye_array(120)),  # the diagonal is ignored: A + I = I
         planted.labels,
         [split.train for split in planted.splits],
         seeds=derive_seeds([0, 1, 2], 1),
         settings=BGCNOptions(settings=options["settings"]).gcn_settings,
     )
+    known = training.run(csr_array(eye_array(120)))  # the diagonal is ignored: A + I = I
     assert np.array_equal(results.probabilities, known.predict_proba())
 
 

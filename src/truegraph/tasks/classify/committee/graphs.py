@@ -15,7 +15,6 @@ from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.nn.graph_operators import normalised_adjacency, without_diagonal
-from truegraph.progress import Progress
 from truegraph.tasks.classify.committee.features import Matrix, unit_rows
 from truegraph.tasks.classify.inputs import NEIGHBOURS, distance_graph
 
@@ -56,16 +55,8 @@ class PointGraph:
         if total == fitted:
             return graph
         points = _points(coordinates, self.axes, self.has_directions)
-        distance = EmbeddingDistance(points)
-        found, _ = all_neighbours(
-            distance.queries[fitted:],
-            distance.base[:fitted],
-            min(_JOINED, fitted),
-            engine="exact",
-            same=False,
-            random_state=np.random.default_rng(0),
-            progress=Progress(),
-        )
+        distance, k = EmbeddingDistance(points), min(_JOINED, fitted)
+        found, _ = all_neighbours(distance.queries[fitted:], distance.base[:fitted], k)
         weight = graph.data.mean() if graph.nnz else 1.0
         rows = fitted + np.repeat(np.arange(total - fitted), found.shape[1])
         added = csr_array((np.full(len(rows), weight), (rows, found.ravel())), shape=(total, total))

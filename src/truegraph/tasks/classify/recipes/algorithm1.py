@@ -31,7 +31,13 @@ from truegraph.nn.classifiers.gcn import GCNSettings
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.training.training import Training
 from truegraph.tasks.base import Run
-from truegraph.tasks.classify.methods import LabelPropagation, Method, Network, stops_early
+from truegraph.tasks.classify.methods import (
+    LabelPropagation,
+    Method,
+    Network,
+    stops_early,
+    training_of,
+)
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.base_cache import base_probabilities
 from truegraph.tasks.classify.recipes.graph_inference import (
@@ -200,7 +206,7 @@ def base_labels(
     """
     pretrained = None
     if options.schedule == "continue":
-        pretrained = _training(problem, problem.seeds, options, run)
+        pretrained = training_of(problem, "gcn", options.gcn_settings, run)
         with run.stage("gcn"):
             trained = pretrained.run(problem.inputs.graph, progress=run.progress)
         if options.base == "gcn" and options.base_settings is None:
@@ -260,7 +266,9 @@ def sample_weights(
     training = pretrained
     if training is None:
         # Not the seed of the base classifier: its first weights and masks would come again.
-        training = _training(problem, derive_seeds(problem.seeds, _FRESH), options, run)
+        training = training_of(
+            problem, "gcn", options.gcn_settings, run, seeds=derive_seeds(problem.seeds, _FRESH)
+        )
     if options.weight_sampling == "snapshots":
         if count > epochs:
             raise InputError(
@@ -278,16 +286,3 @@ def sample_weights(
         return average, None
     chosen = [trained.select([trial]) for trial in range(problem.trials)]
     return average, [WeightSamples(one, "mc-dropout", count) for one in chosen]
-
-
-def _training(problem: Problem, seeds: Any, options: BGCNOptions, run: Run) -> Training:
-    return Training(
-        "gcn",
-        problem.inputs.features,
-        problem.labels,
-        problem.train,
-        seeds=seeds,
-        classes=problem.classes,
-        settings=options.gcn_settings,
-        device=run.device,
-    )

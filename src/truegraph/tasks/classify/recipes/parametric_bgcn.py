@@ -19,11 +19,10 @@ from truegraph.errors import InputError
 from truegraph.nn.block_model.mmsbm import AssortativeMMSBM
 from truegraph.nn.classifiers.gcn import GCNSettings
 from truegraph.nn.training.trained import TrainedClassifier
-from truegraph.nn.training.training import Training
 from truegraph.nn.training.trial_threads import run_all, worker_threads
 from truegraph.progress import Progress
 from truegraph.tasks.base import Run
-from truegraph.tasks.classify.methods import Method, Network
+from truegraph.tasks.classify.methods import Method, Network, training_of
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.weight_samples import Snapshots
 from truegraph.tasks.classify.results import TrialResults
@@ -87,16 +86,7 @@ class ParametricBGCN(Method):
     def run(self, problem: Problem, options: ParametricOptions, run: Run) -> TrialResults:
         """Train on the observed graph, then on drawn ones."""
         observed = problem.inputs.graph
-        training = Training(
-            "gcn",
-            problem.inputs.features,
-            problem.labels,
-            problem.train,
-            seeds=problem.seeds,
-            classes=problem.classes,
-            settings=options.gcn_settings,
-            device=run.device,
-        )
+        training = training_of(problem, "gcn", options.gcn_settings, run)
         with run.stage("gcn"):
             training.run(observed, progress=run.progress)
         graphs = DrawnGraphs(problem, options, training.epoch, run.progress)

@@ -13,8 +13,8 @@ from truegraph.nn.classifiers.appnp import APPNP
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.graph_operators import normalise_features
 from truegraph.nn.training.trained import Graphs, TrainedClassifier, prepare_graphs
-from truegraph.nn.training.training import Training
 from truegraph.tasks.base import Run
+from truegraph.tasks.classify.methods import training_of
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.ensemble import (
     Member,
@@ -92,16 +92,9 @@ def trained_appnp(
     run: Run,
 ) -> TrainedClassifier:
     """Train APPNP on scaled features, one trial per seed."""
-    training = Training(
-        APPNP.name,
-        normalise_features(problem.inputs.features, by=scaling),
-        problem.labels,
-        problem.train,
-        seeds=[int(seed) for seed in seeds],
-        classes=problem.classes,
-        settings=options.classifier_settings,
-        device=run.device,
-    )
+    features = normalise_features(problem.inputs.features, by=scaling)
+    settings = options.classifier_settings
+    training = training_of(problem, APPNP.name, settings, run, features=features, seeds=seeds)
     return training.run(graphs, progress=run.progress)
 
 

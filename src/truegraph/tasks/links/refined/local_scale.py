@@ -21,7 +21,6 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.one_call import learn_graph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
-from truegraph.progress import Progress
 
 SCALES = ("slack", "neighbours", "off")
 DEGREE = 10
@@ -80,15 +79,7 @@ def neighbour_scale(points: NDArray[np.float64]) -> LocalScale:
     """Return the scale of the nearest neighbours of points (N, d)."""
     count = min(DEGREE, len(points) - 1)
     engine = "exact" if len(points) <= _EXACT_NODES else "ivf"
-    lists, _ = all_neighbours(
-        points,
-        points,
-        count,
-        engine=engine,
-        same=True,
-        random_state=np.random.default_rng(0),
-        progress=Progress(),
-    )
+    lists, _ = all_neighbours(points, points, count, engine=engine, same=True)
     rows = np.repeat(np.arange(len(points)), count)
     columns = lists.ravel().astype(np.int64)
     found = columns >= 0
