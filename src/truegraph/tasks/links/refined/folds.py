@@ -23,16 +23,20 @@ def folds_of(
 ) -> Iterator[tuple[csr_array, Pairs, Pairs]]:
     """Yield for each fold the graph without it, links of the fold, and pairs without a link.
 
-    Of a large fold some links are yielded only, but none of the others is in the graph either.
+    In a large graph a few folds have enough links, and the others are not yielded. Of a fold with
+    more than enough some links are yielded only, but none of the others is in the graph either.
     """
     rng = np.random.default_rng(seed)
     links = links_of(graph)
     fold = rng.permutation(np.arange(len(links)) % folds)
-    most = _MOST_LINKS // folds
+    wanted = min(_MOST_LINKS, len(links))
     for number in range(folds):
-        own = rng.permutation(np.flatnonzero(fold == number))[:most]
+        own = rng.permutation(np.flatnonzero(fold == number))[:wanted]
         non_links = fair_non_links(graph, known, _NON_LINKS * len(own), rng)
         yield without_links(graph, links, fold == number), links[np.sort(own)], non_links
+        wanted -= len(own)
+        if wanted == 0:
+            return
 
 
 def without_links(graph: csr_array, links: Pairs, hidden: NDArray[np.bool_]) -> csr_array:

@@ -18,6 +18,7 @@ from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
 from truegraph.data.graphs.link_splits import Pairs
+from truegraph.tasks.links.refined.eigenvectors import leading_vectors, times
 
 SIMILARITIES = (
     "features",
@@ -53,9 +54,11 @@ class NodeVectors:
 def smoothing(graph: csr_array) -> csr_array:
     """Return S = (D + I)^-1/2 (A + I) (D + I)^-1/2 for weights in units of their mean, (N, N)."""
     unit = graph * (1.0 / graph.data.mean()) if graph.nnz else graph
-    looped = csr_array(unit + eye_array(graph.shape[0], format="csr"))
-    root = diags_array(1.0 / np.sqrt(np.asarray(looped.sum(axis=1)).ravel()))
-    return csr_array(root @ looped @ root).astype(np.float32)
+    found = csr_array(unit + eye_array(graph.shape[0], format="csr"))
+    root = 1.0 / np.sqrt(np.asarray(found.sum(axis=1)).ravel())
+    found.data *= np.repeat(root, np.diff(found.indptr))
+    found.data *= root[found.indices]
+    return found.astype(np.float32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +108,8 @@ def fit_reduction(features: csr_array, rank: int, seed: int) -> Reduction:
 
 
 def graph_vectors(smoother: csr_array, rank: int, seed: int) -> NDArray[np.float32]:
-    """Return R of a graph without features: leading singular vectors of S, weighed, (N, d)."""
-    size = min(rank, smoother.shape[0] - 1)
-    left, values, _ = randomized_svd(smoother, size, n_iter=4, random_state=seed)
-    return np.asarray(left * values, dtype=np.float32)
+    """Return R of a graph without features: leading eigenvectors of S, weighed, (N, d)."""
+    return leading_vectors(smoother, min(rank, smoother.shape[0] - 1), seed)
 
 
 def node_vectors(
@@ -117,7 +118,8 @@ def node_vectors(
     """Smooth R (N, d) over a graph, and scale all rows to length 1."""
     smoothed = [first]
     for _ in range(_STEPS):
-        smoothed.append(np.asarray(smoother @ smoothed[-1]))
+        smoothed.append(np.empty_like(first))
+        times(smoother, smoothed[-2], smoothed[-1])
     return NodeVectors(features, tuple(unit_rows(rows) for rows in smoothed))
 
 

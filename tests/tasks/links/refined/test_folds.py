@@ -1,0 +1,57 @@
+"""Folds of links: what a fold's graph holds, and how many there are of a large graph."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph.data.graphs.link_splits import links_of
+from truegraph.data.graphs.made_graphs import planted_groups
+from truegraph.errors import InputError
+from truegraph.tasks.links.refined import folds as module
+from truegraph.tasks.links.refined.folds import fair_non_links, folds_of, without_links
+
+
+def numbers(pairs: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for i, j in pairs}
+
+
+def test_folds_divide_the_links_and_lack_their_own():
+    graph = planted_groups(200)
+    folds = list(folds_of(graph, graph, 4, 0))
+    assert len(folds) == 4
+    together = np.concatenate([links for _, links, _ in folds])
+    assert len(together) == graph.nnz // 2
+    assert numbers(together) == numbers(links_of(graph))
+    for rest, links, non_links in folds:
+        assert numbers(links_of(rest)) == numbers(links_of(graph)) - numbers(links)
+        assert len(non_links) == 2 * len(links)
+        assert not numbers(non_links) & numbers(links_of(graph))
+
+
+@pytest.mark.parametrize(("most", "sizes"), [(3, [3]), (1.0, [1.0]), (1.5, [1.0, 0.5])])
+def test_of_a_large_graph_only_as_many_folds_as_have_enough_links(monkeypatch, most, sizes):
+    graph = planted_groups(200)
+    fold = -(-(graph.nnz // 2) // 5)
+    monkeypatch.setattr(module, "_MOST_LINKS", most if most == 3 else int(most * fold))
+    found = list(folds_of(graph, graph, 5, 0))
+    assert [len(links) for _, links, _ in found] == [
+        size if size == 3 else int(size * fold) for size in sizes
+    ]
+    for rest, links, _ in found:
+        # The rest of a fold is not scored, and is not in its graph either.
+        assert graph.nnz // 2 - rest.nnz // 2 in (fold, fold - 1)
+        assert not numbers(links) & numbers(links_of(rest))
+
+
+def test_weights_stay_with_the_links_that_stay():
+    graph = csr_array(np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 5.0], [3.0, 5.0, 0.0]]))
+    rest = without_links(graph, links_of(graph), np.array([False, True, False]))
+    np.testing.assert_array_equal(rest.toarray(), [[0, 2, 0], [2, 0, 5], [0, 5, 0]])
+
+
+def test_a_complete_graph_has_no_pairs_to_learn_from():
+    graph = csr_array(np.ones((6, 6)) - np.eye(6))
+    with pytest.raises(InputError, match="0 pairs without a link"):
+        fair_non_links(graph, graph, 4, np.random.default_rng(0))
