@@ -2,7 +2,7 @@
 
     python benchmarks/links.py [--repeats 3] [--threads 2] [--json]
                                [--parts vgae,models,pubmed,growth,suggestions]
-                               [--models refined,vgae,bvgae] [--nodes 10000,100000,1000000]
+                               [--models refined,vgae] [--nodes 10000,100000,1000000]
 
 Every run is a process of its own: data and imports first, a small training that compiles
 everything, then the training that is timed. Memory is the largest resident set of the process, and
@@ -37,7 +37,12 @@ from truegraph.nn.autoencoders.vgae import VGAE, VGAESettings
 
 EPOCHS = 200
 MODELS = ("gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm")
-REFINED = {"refined": "auto", "refined without a graph": "off", "refined with k-NN": "neighbours"}
+REFINED: dict[str, dict[str, Any]] = {
+    "refined": {},
+    "refined without a graph": {"scale": "off"},
+    "refined with k-NN": {"scale": "neighbours"},
+    "refined with encoder": {"encoder": True},
+}
 SIZES = (2500, 5000, 10_000, 20_000)
 RANK = 32  # of the vectors of large graphs
 SUGGESTED = 100_000
@@ -149,7 +154,7 @@ def run_model(name: str, data: str) -> dict[str, float]:
     split = split_links(dataset.graph, random_state=0)
     features, small = small_split()
     if name in REFINED:
-        predictor: Any = LinkPredictor(options={"scale": REFINED[name]}, random_state=0)
+        predictor: Any = LinkPredictor(options=REFINED[name], random_state=0)
         predictor.fit(small.train, features)
     else:
         kind = LinkPredictor if name in MODELS else BayesianLinkPredictor
@@ -304,7 +309,9 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--parts", default=",".join(PARTS), help=f"of {','.join(PARTS)}")
-    parser.add_argument("--models", default="refined,vgae,bvgae", help="models of the part pubmed")
+    parser.add_argument(
+        "--models", default=",".join([*REFINED, "vgae", "bvgae"]), help="models of the part pubmed"
+    )
     parser.add_argument(
         "--nodes", default="10000,100000,1000000", help="sizes of the part suggestions"
     )

@@ -58,6 +58,8 @@ def test_own_files(program, people: Path, files: list[str] | None) -> None:
 
 def test_the_page_says_why(program, people: Path) -> None:
     given = ("--edges", "edges.csv", "--top", 30, "--out", "l.csv", "--report", "page.html")
+    table = pd.read_csv("features.csv")
+    table.assign(town=["Rome", "Oslo", "Lima"] * 20).to_csv("features.csv", index=False)
     assert program("links", *given, "--features", "features.csv").code == 0
     page = Path("page.html").read_text()
     for heading in ("common neighbours", "through", "shared features", "slack"):
@@ -69,6 +71,18 @@ def test_the_page_says_why(program, people: Path) -> None:
     assert ">common neighbours<" in page
     assert ">shared features<" not in page
     assert ">slack<" not in page
+
+
+def test_partners_of_one_node(program, people: Path) -> None:
+    given = ("links", "--edges", "edges.csv", "--top", 5, "--out", "l.csv")
+    done = program(*given, "--node", "person 7")
+    assert done.code == 0, done.err
+    table = pd.read_csv("l.csv")
+    assert table["source"].tolist() == ["person 7"] * 5
+    assert table["target"].is_unique
+    done = program(*given, "--node", "person 700")
+    assert done.code == 2
+    assert "--node person 700: no node has this name" in done.err
 
 
 def test_own_files_as_json_and_a_base_model(program, people: Path) -> None:

@@ -23,7 +23,8 @@ _REASONS = (
     "Look at these first. Of suggestions stated at a probability p, about a share p is right, "
     "counted by hiding known links; one that is wrong by that count may still be a link that "
     "nobody has observed. Why a link is suggested: how many neighbours its nodes have in common, "
-    "up to three of them (those with the fewest links first), up to three features that both have "
+    "up to three of them (those with the fewest links first; in a bipartite graph partners of the "
+    "target that have a neighbour in common with the source), up to three features that both have "
     "(the rarest first), and how near they are in the learned graph (slack: the weight of an edge "
     "there, below zero for other pairs)."
 )
@@ -59,6 +60,7 @@ class _Job(AnswerOptions, EdgeOptions, NodeFiles):
         value=0.1,
     )
     seed: int = cli.seed_option()
+    node: str | None = option(OUTPUT, "Suggest links of this node only.", metavar="NAME")
     top: int = option(OUTPUT, "Links to suggest.", value=100, least=1)
     out: Path | None = option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     cache: Path | None = cli.CACHE
@@ -91,10 +93,12 @@ def links(job: _Job) -> None:
 
     dataset = read_node_data(job.edges, job.features, **reading)
     job.say(*dataset.notes)
+    node = None if job.node is None else _number(dataset, job.node)
     began = time.perf_counter()
     with recorded_warnings() as heard:
         predictor = _fit(dataset, options, job)
-    table = _named(dataset, predictor.suggest(job.top))
+    wanted = predictor.suggest(job.top) if node is None else predictor.suggest_for(node, job.top)
+    table = _named(dataset, wanted)
     seconds = time.perf_counter() - began
     job.write_table(table)
     if job.save is not None:
@@ -106,6 +110,19 @@ def links(job: _Job) -> None:
         lambda: _page(dataset, table, document, heard),
         lambda: _print_summary(table, document, job),
     )
+
+
+def _number(dataset: NodeDataset, name: str) -> int:
+    """Return the number of the node with a name."""
+    found = [number for number, each in enumerate(_names(dataset)) if str(each) == name]
+    if not found:
+        raise InputError(f"--node {name}: no node has this name; give one as it is in the files.")
+    return found[0]
+
+
+def _names(dataset: NodeDataset) -> Any:
+    assert dataset.node_names is not None  # files name their nodes
+    return dataset.node_names
 
 
 def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> LinkEstimator:
@@ -130,8 +147,7 @@ def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> LinkEstima
 
 def _named(dataset: NodeDataset, table: pd.DataFrame) -> pd.DataFrame:
     """Return the suggestions with the names of nodes and features."""
-    names, plan = dataset.node_names, dataset.plan
-    assert names is not None  # files name their nodes
+    names, plan = _names(dataset), dataset.plan
     features = None if plan is None else plan.get_feature_names_out()
     return table.assign(
         source=names[table["source"]],
@@ -162,6 +178,7 @@ def _document(
         "seed": job.seed,
         "options": job.options(),
         "missing": job.missing,
+        "node": job.node,
         "searched": predictor.searched_,
         "statistics": dataset.statistics(),
         "suggested": len(table),

@@ -38,3 +38,20 @@ def test_without_features_and_with_slack():
     assert found["slack"].tolist() == [0.25]
     empty = explain(np.zeros((0, 2), dtype=np.int64), csr_array((3, 3)), None, None)
     assert len(empty["through"]) == 0
+
+
+def test_columns_that_all_have_or_that_were_centred_are_no_reasons():
+    features = csr_array([[5.0, -1.0, 1.0], [7.0, 0.5, 1.0], [2.0, 0.5, 0.0]])
+    found = explain(np.array([[0, 1], [1, 2]]), csr_array((3, 3)), features, None)
+    assert found["shared_features"] == [[2], []]
+
+
+def test_in_a_bipartite_graph_partners_of_the_target_are_named():
+    dense = np.zeros((16, 16))
+    dense[:8, 8:] = 1.0
+    dense[0, 8:] = dense[1:8, 8] = 0.0
+    dense[0, 9] = dense[1, 8] = dense[2, 8] = 1.0
+    found = explain(np.array([[0, 8], [8, 0]]), csr_array(dense + dense.T), None, None)
+    assert found["common_neighbours"].tolist() == [0, 0]
+    # 0 - 9 - 1 - 8: 1 and 2 have 9 in common with 0, and 9 has 1 in common with 8.
+    assert found["through"] == [[1, 2], [9]]

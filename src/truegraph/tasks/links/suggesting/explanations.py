@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.graphs.link_splits import Pairs
+from truegraph.tasks.links.suggesting.candidates import bipartite_sides
 
 _NAMED = 3  # shared neighbours and features that are named
 
@@ -35,15 +36,19 @@ def explain(
     -------
     columns : dict
         common_neighbours : how many there are;
-        through : up to three of them, those with the fewest links first;
+        through : up to three of them, those with the fewest links first; in a bipartite graph,
+        where there are none, partners of the target that have a neighbour in common with the
+        source;
         shared_features : up to three columns that both nodes have, the rarest first;
         slack : NaN where no graph was learned.
     """
     degree = np.diff(graph.indptr)
     shared = [_shared(graph, graph, pair) for pair in pairs]
+    is_bipartite = len(pairs) > 0 and bipartite_sides(graph) is not None
+    between = [_two_steps_on(graph, pair) for pair in pairs] if is_bipartite else shared
     columns = {
         "common_neighbours": np.array([len(nodes) for nodes in shared], dtype=np.int64),
-        "through": [_first(nodes, degree) for nodes in shared],
+        "through": [_first(nodes, degree) for nodes in between],
         "shared_features": shared_features(pairs, features, features),
         "slack": np.full(len(pairs), np.nan) if slack is None else slack(pairs),
     }
@@ -55,6 +60,9 @@ def shared_features(
 ) -> list[list[int]]:
     """Return up to three columns that both nodes of a pair have, the rarest first.
 
+    A column that all nodes have tells no two apart, and in one with negative numbers, such as a
+    scaled one, not to be 0 means nothing: neither is a reason.
+
     Parameters
     ----------
     pairs : ndarray of int64, shape (n, 2)
@@ -65,7 +73,10 @@ def shared_features(
     if first is None or second is None:
         return [[] for _ in pairs]
     rarity = np.bincount(second.indices, minlength=second.shape[1])
-    return [_first(_shared(first, second, pair), rarity) for pair in pairs]
+    is_reason = rarity < second.shape[0]
+    is_reason[second.indices[second.data < 0.0]] = False
+    shared = (_shared(first, second, pair) for pair in pairs)
+    return [_first(columns[is_reason[columns]], rarity) for columns in shared]
 
 
 def _shared(
@@ -77,6 +88,13 @@ def _shared(
         for rows, row in zip((first, second), pair, strict=True)
     )
     return np.intersect1d(own, others, assume_unique=True)
+
+
+def _two_steps_on(graph: csr_array, pair: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """Return the neighbours of a pair's second node that are two steps from its first."""
+    own, others = (graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in pair)
+    ends = [graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in own]
+    return np.intersect1d(np.concatenate([*ends, others[:0]]), others)
 
 
 def _first(found: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]]) -> list[int]:
