@@ -30,18 +30,18 @@ def test_folds_divide_the_links_and_lack_their_own():
         assert not numbers(non_links) & numbers(links_of(graph))
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(3, [3]), (1.0, [1.0]), (1.5, [1.0, 0.5])])
-def test_of_a_large_graph_only_as_many_folds_as_have_enough_links(monkeypatch, most, sizes):
+@pytest.mark.parametrize("sizes", [[3], [0], [0, 30]])
+def test_of_a_large_graph_only_as_many_folds_as_have_enough_links(monkeypatch, sizes):
+    """Sizes are of the links that are scored; 0 stands for a whole fold."""
     graph = planted_groups(200)
-    fold = -(-(graph.nnz // 2) // 5)
-    monkeypatch.setattr(module, "_MOST_LINKS", most if most == 3 else int(most * fold))
+    graph = without_links(graph, links_of(graph), np.arange(graph.nnz // 2) < graph.nnz // 2 % 5)
+    fold = graph.nnz // 10
+    monkeypatch.setattr(module, "_MOST_LINKS", sum(size or fold for size in sizes))
     found = list(folds_of(graph, graph, 5, 0))
-    assert [len(links) for _, links, _ in found] == [
-        size if size == 3 else int(size * fold) for size in sizes
-    ]
+    assert [len(links) for _, links, _ in found] == [size or fold for size in sizes]
     for rest, links, _ in found:
         # The rest of a fold is not scored, and is not in its graph either.
-        assert graph.nnz // 2 - rest.nnz // 2 in (fold, fold - 1)
+        assert (graph.nnz - rest.nnz) // 2 == fold
         assert not numbers(links) & numbers(links_of(rest))
 
 

@@ -71,15 +71,17 @@ def test_truth_of_test_pairs_does_not_enter(planted, split):
 
 
 def test_scores_of_a_fold_do_not_see_its_links(planted):
-    """Poison: links added to the graph but hidden with the fold change no score of the fold."""
+    """Poison: a thousandfold weight of a fold's links changes no score of the fold."""
     settings = RefinedSettings(scale="neighbours")
     features = prepared_features(planted.features, 16, 0)
     rest, links, non_links = next(iter(folds_of(planted.graph, planted.graph, 5, seed=0)))
     pairs = np.concatenate([links, non_links])
     honest = columns_on(rest, features, settings, 0).of(pairs)
-    poisoned = csr_array(rest.copy())  # what the fold leaves, whatever its links were
-    np.testing.assert_array_equal(honest, columns_on(poisoned, features, settings, 0).of(pairs))
-    leaking = columns_on(planted.graph, features, settings, 0).of(pairs)
+    poisoned = csr_array(1000.0 * planted.graph - 999.0 * rest)
+    left, own, _ = next(iter(folds_of(poisoned, poisoned, 5, seed=0)))
+    np.testing.assert_array_equal(own, links)
+    np.testing.assert_array_equal(honest, columns_on(left, features, settings, 0).of(pairs))
+    leaking = columns_on(poisoned, features, settings, 0).of(pairs)
     assert (leaking != honest).any()
 
 
