@@ -120,9 +120,6 @@ TESTED_IN = {
     "tasks/links/refined/columns": (
         "tasks/links/refined/test_model::test_hidden_links_are_told_from_other_pairs"
     ),
-    "tasks/links/refined/folds": (
-        "tasks/links/refined/test_model::test_no_link_is_scored_on_a_graph_that_holds_it"
-    ),
     "tasks/links/refined/network_training": (
         "tasks/links/refined/test_pair_network"
         "::test_no_part_is_trained_on_vectors_that_know_its_links"
