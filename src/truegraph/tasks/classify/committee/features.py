@@ -22,6 +22,7 @@ Rows = TypeVar("Rows", bound=NDArray[np.floating[Any]])
 
 DIMENSION = 256
 _SPARSE = 0.2  # density below which features are taken for words
+_LARGEST_COUNT = 10.0  # mean of the numbers that are not zero
 _FEW_FEATURES = 8  # so few have no direction to speak of: rows keep their lengths
 _UNEVEN = 0.1  # share of the columns that carry the variance below which scales are mixed
 _NUMBERS = 30_000_000  # that the coordinates of all nodes may have
@@ -79,8 +80,13 @@ def no_space(width: int) -> FeatureSpace:
 
 
 def _rarity(raw: csr_array) -> NDArray[np.float64]:
-    """Return the inverse document frequency of counts, and ones for anything else."""
+    """Return the inverse document frequency of counts, and ones for anything else.
+
+    Whole numbers that are large on average, such as pixels from 0 to 255, count nothing.
+    """
     if raw.nnz == 0 or raw.data.min() < 0.0 or np.any(raw.data != np.rint(raw.data)):
+        return np.ones(raw.shape[1])
+    if raw.data.mean() > _LARGEST_COUNT:
         return np.ones(raw.shape[1])
     used = np.bincount(raw.indices, minlength=raw.shape[1])
     return np.where(used > 0, np.log((1.0 + raw.shape[0]) / (1.0 + used)), 0.0)

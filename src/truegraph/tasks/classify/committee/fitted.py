@@ -18,7 +18,7 @@ from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Prediction, confidence_temperature
 from truegraph.tasks.classify.recipes.weight_samples import entropy
 
-_SHARPER = 1.1
+_SHARPER = 1.15
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,8 +18,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 USUAL_SHARPNESS = 1.3
-_DEVIATION = 0.5  # of its logarithm
-_BOUNDS = (-3.0, 3.0)
+# Deviations of its logarithm: a view may know next to nothing, but is seldom much sharper.
+_DEVIATION_BELOW, _DEVIATION_ABOVE = 2.0, 0.5
+_BOUNDS = (-4.0, 3.0)
 _BOOTSTRAPS = 400
 _DISCOUNT = 0.5  # of log densities: left-out predictions of one split are not independent
 
@@ -70,7 +71,8 @@ def fit_sharpness(
         return found
 
     def cost(step: float) -> float:
-        return float(-densities(step).sum() + 0.5 * (step / _DEVIATION) ** 2)
+        deviation = _DEVIATION_ABOVE if step > 0.0 else _DEVIATION_BELOW
+        return float(-densities(step).sum() + 0.5 * (step / deviation) ** 2)
 
     step = float(minimize_scalar(cost, bounds=_BOUNDS, method="bounded").x)
     return Sharpness(usual * float(np.exp(step))), densities(step)

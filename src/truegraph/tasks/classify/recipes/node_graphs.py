@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -33,6 +34,7 @@ from truegraph.tasks.base import Run
 from truegraph.tasks.classify.problem import Problem
 
 USUAL_DEGREE = 100.0
+_LONGEST = 100.0  # root mean square length of the rows that an auto-encoder is trained on
 EMBEDDINGS: dict[str, list[str]] = {
     "vgae": ["epochs", "hidden", "dimension", "normalize_features"],
     "svd": ["dimension"],
@@ -116,7 +118,7 @@ def _embedding(problem: Problem, seed: int, options: GraphOptions, run: Run) -> 
         alone = file_lock(Path(run.cache) / f"embedding-{inputs.n_nodes}-{seed}.lock")
     with alone:
         return embed_vgae(
-            inputs.raw,
+            _bounded(inputs.raw),
             inputs.graph,
             random_state=seed,
             device=run.device,
@@ -124,6 +126,15 @@ def _embedding(problem: Problem, seed: int, options: GraphOptions, run: Run) -> 
             cache=run.cache,
             **options.embedding_options,
         )
+
+
+def _bounded(features: csr_array) -> csr_array:
+    """Return features (N, F) whose rows are not longer than training bears, on average.
+
+    Pixels from 0 to 255, for instance, let the first step of the auto-encoder overflow.
+    """
+    length = float(np.sqrt(features.multiply(features).sum() / max(features.shape[0], 1)))
+    return features if length <= _LONGEST else csr_array(features * (_LONGEST / length))
 
 
 def combined_distance(
