@@ -34,7 +34,7 @@ def restored(row: Mapping[str, str], cell: Cell, metrics: list[str]) -> TrialRec
         conditions=cell.conditions,
         seed=int(row["seed"]),
         status=row["status"],
-        metrics={name: float(row[name]) if row[name] else None for name in metrics},
+        metrics={name: float(row[name]) if row.get(name) else None for name in metrics},
         details={},
         seconds=float(row["seconds"]),
         peak_memory_mb=float(row["peak_memory_mb"]) if row["peak_memory_mb"] else None,

@@ -21,6 +21,7 @@ def test_a_trial_by_hand() -> None:
     assert found["negative_log_likelihood"] == pytest.approx(-np.log(told).mean())
     assert found["brier_score"] == pytest.approx((2 * (1 - told) ** 2).mean())
     assert found["error_detection_auroc"] == 1.0
+    assert found["confidence_detection_auroc"] == 1.0
 
 
 def test_figures_as_text() -> None:

@@ -55,6 +55,7 @@ METRICS = {
     "brier_score": Metric("Brier", "lower"),
     "expected_calibration_error": Metric("ECE %", "lower", percent=True, digits=1),
     "error_detection_auroc": Metric("error AUROC", "higher"),
+    "confidence_detection_auroc": Metric("error AUROC, 1 - max", "higher"),
 }
 
 
@@ -88,4 +89,7 @@ def score_trial(
         "brier_score": brier_score(labels, probabilities),
         "expected_calibration_error": expected_calibration_error(labels, probabilities),
         "error_detection_auroc": error_detection_auroc(uncertainty, predicted == labels),
+        "confidence_detection_auroc": error_detection_auroc(
+            1.0 - probabilities.max(axis=1), predicted == labels
+        ),
     }
