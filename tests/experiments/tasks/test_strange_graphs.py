@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,13 @@ def test_training_takes_at_most_half_of_a_class() -> None:
     assert not set(split.train) & set(split.test)
     assert len(split.train) + len(split.test) == 68
     assert np.array_equal(split.test, StrangersTask().split(_dataset(), _cell(), 3).test)
+
+
+def test_block_models_are_opened_by_name() -> None:
+    cell = replace(_cell(), dataset="blocks-apart")
+    found = StrangersTask().open(cell)
+    assert found.n_nodes == 2000
+    assert StrangersTask().open(cell).fingerprint == found.fingerprint
 
 
 def test_changes() -> None:

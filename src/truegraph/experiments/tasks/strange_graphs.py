@@ -3,17 +3,20 @@
 Data sets may be small and their classes of any size: training takes at most half of a class. The
 condition ``change`` spoils what the recipes rely on: as many false edges as true ones
 ("false-edges"), a random graph of as many edges ("random-graph"), or features that belong to other
-nodes ("shuffled-features"). Every seed has a change of its own, the same for all models.
+nodes ("shuffled-features"). Every seed has a change of its own, the same for all models. Data sets
+may be contextual block models (`BLOCK_MODELS`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
 from truegraph.data import NodeDataset, NodeSplit
+from truegraph.data.nodes.block_models import BLOCK_MODELS
 from truegraph.data.nodes.perturbation import perturb_graph
 from truegraph.errors import InputError
 from truegraph.experiments.tasks.base import Cell, Condition, Context, TrialResult
@@ -34,6 +37,12 @@ class StrangersTask(ClassificationTask):
         "component": ClassificationTask.conditions["component"],
         "change": Condition(("none",), str, CHANGES),
     }
+
+    def open(self, cell: Cell) -> NodeDataset:
+        """Return the nodes of a cell."""
+        if cell.dataset in BLOCK_MODELS and not cell.files:
+            return _made(cell.dataset)
+        return super().open(cell)
 
     def check(self, cell: Cell) -> None:
         """Raise an error for unknown settings and impossible changes."""
@@ -67,6 +76,11 @@ class StrangersTask(ClassificationTask):
         drawn = np.concatenate(train)
         rest = np.setdiff1d(np.flatnonzero(dataset.labels >= 0), drawn)
         return NodeSplit(drawn, rest[:0], generator.permutation(rest)[:_TEST])
+
+
+@lru_cache(maxsize=4)
+def _made(name: str) -> NodeDataset:
+    return BLOCK_MODELS[name]()
 
 
 def thinned(dataset: NodeDataset) -> NodeDataset:
