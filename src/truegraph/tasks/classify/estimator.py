@@ -52,7 +52,7 @@ class NodeClassifier(NodeEstimator):
     classes_ : ndarray of shape (C,)
     model_ : str
         The engine's name for what was trained.
-    predictive_entropy_ : ndarray of shape (N,)
+    uncertainty_, predictive_entropy_ : ndarray of shape (N,)
     mutual_information_ : ndarray of shape (N,), or None
         Only for "bgcn-parametric".
     learned_graph_ : None
@@ -128,7 +128,7 @@ class BayesianNodeClassifier(NodeEstimator):
         With "auto" the weight of every view, the largest first.
     observed_graph_weight_ : float or None
         With "auto" the weight of all views that rest on the observed graph.
-    predictive_entropy_, mutual_information_ : ndarray of shape (N,)
+    uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
         "auto", from not knowing the graph.
     plan_ : ColumnPlan or None

@@ -232,6 +232,7 @@ def test_uncertainty_about_the_graph_is_part_of_the_entropy(planted: Any) -> Non
     assert (fitted.mutual_information_ >= 0.0).all()
     assert (fitted.mutual_information_ <= fitted.predictive_entropy_).all()
     assert fitted.mutual_information_.max() > 0.0
+    np.testing.assert_allclose(fitted.uncertainty_, 1.0 - fitted.predict_proba().max(axis=1))
 
 
 def test_ablations(planted: Any) -> None:

@@ -64,3 +64,13 @@ def test_new_rows_get_the_coordinates_of_equal_old_ones() -> None:
 
 def test_unit_rows() -> None:
     np.testing.assert_allclose(unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]])), [[0.6, 0.8], [0, 0]])
+
+
+def test_pixels_are_no_counts_of_words() -> None:
+    generator = np.random.default_rng(0)
+    pixels = generator.integers(1, 256, (50, 40)) * (generator.random((50, 40)) < 0.15)
+    pixels[:, 0] = 0
+    pixels[0, 0] = 200  # a rare pixel
+    assert np.array_equal(feature_space(csr_array(pixels.astype(float))).scale, np.ones(40))
+    counts = feature_space(csr_array(np.minimum(pixels, 3).astype(float))).scale
+    assert counts[0] == counts.max() > counts.min()

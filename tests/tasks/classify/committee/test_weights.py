@@ -49,3 +49,14 @@ def test_without_left_out_labels_sharpness_is_usual() -> None:
     sharpness, densities = fit_sharpness(np.zeros((4, 2, 2)), np.array([0, 1]), np.full((4, 2), -1))
     assert densities.shape == (0,)
     assert np.isfinite(sharpness.factor)
+
+
+def test_a_view_that_knows_nothing_is_hardly_believed() -> None:
+    generator = np.random.default_rng(0)
+    labels = np.arange(25) % 5
+    folds = np.zeros((1, 25), dtype=np.int64)
+    against = 0.5 - np.eye(5)[labels][None] + 0.1 * generator.normal(size=(1, 25, 5))
+    sharpness, densities = fit_sharpness(against, labels, folds)
+    # with the narrow prior of sharp views it would be sure of what is wrong
+    assert sharpness.probabilities(against).max() < 0.3
+    assert densities.mean() > np.log(1 / 5) - 0.05

@@ -156,3 +156,10 @@ def test_trials_that_leave_the_graph_keep_their_places(
     assert not np.array_equal(mixed.probabilities[0], plain.probabilities[0])
     assert mixed.weights is not None
     assert [one.on_neighbours for one in mixed.weights] == [True, False, True]
+
+
+def test_large_features_do_not_overflow_the_embedding(planted: Any) -> None:
+    given = planted._asdict() | {"features": 1e5 * planted.features}
+    results = run_trials("refined", **given, seeds=[0, 1, 2], options={**QUICK, "rounds": 1})
+    assert np.isfinite(results.probabilities).all()
+    assert results.certificates is not None
