@@ -12,7 +12,7 @@ SURE = np.array([[0.9, 0.1], [0.1, 0.9], [0.8, 0.2]])
 
 def test_one_part_is_only_made_a_little_sharper() -> None:
     found = averaged([(1.0, SURE)], np.ones(2)).probabilities
-    wanted = SURE**1.1 / (SURE**1.1).sum(axis=1, keepdims=True)
+    wanted = SURE**1.15 / (SURE**1.15).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(found, wanted, atol=1e-6)
 
 
