@@ -94,3 +94,19 @@ def test_saved_arrays_give_the_same_scores() -> None:
 def test_impossible_settings(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match=next(iter(wrong))):
         RefinedSettings(**wrong)
+
+
+def test_the_sparse_form_has_a_low_pass_part_that_is_kept() -> None:
+    made = Refined.fit(replace(FIXED, dense_items=0, neighbours=30), SPLIT.train)
+    assert made.low_pass is not None
+    again = Refined.restored(made.settings, made.arrays())
+    np.testing.assert_array_equal(again.scores(SPLIT.train), made.scores(SPLIT.train))
+    without = Refined.fit(replace(FIXED, dense_items=0, neighbours=30, low_pass=0.0), SPLIT.train)
+    assert without.low_pass is None
+    assert np.abs(without.scores(SPLIT.train) - made.scores(SPLIT.train)).max() > 0.0
+    assert Refined.fit(FIXED, SPLIT.train).low_pass is None
+
+
+def test_a_negative_low_pass_is_refused() -> None:
+    with pytest.raises(InputError, match=r"low_pass=-1 must be at least 0"):
+        RefinedSettings(low_pass=-1)

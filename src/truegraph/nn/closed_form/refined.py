@@ -8,7 +8,8 @@
 
 The paper takes the strongest pairs of a learned graph out of the negatives of a network. Here the
 graph's mass is added to the positives of a linear model. From 15,000 items on the regressions are
-done on each item's nearest items only (`local_weights`), and nothing has the size items x items.
+done on each item's nearest items only (`local_weights`), nothing has the size items x items, and
+5. `LowPass`: what such regressions miss is added, half as strong; scores are X M B + X L R'.
 """
 
 from __future__ import annotations
@@ -42,11 +43,13 @@ from truegraph.nn.closed_form.item_graph import (
     nearest_items,
 )
 from truegraph.nn.closed_form.local_ridge import local_weights, strongest_entries
+from truegraph.nn.closed_form.low_pass import LowPass, spread_users
 from truegraph.progress import Progress
 
 _DEGREES, _STRENGTHS = (10, 20, 40), (0.5, 1.0)
 _POWERS, _PENALTIES = (0.25, 0.5), (20.0, 50.0, 120.0, 300.0)
 _USUAL = {"degree": 20, "strength": 1.0, "user_power": 0.5, "penalty": 50.0}
+_LEAST = {"degree": 1.0, "strength": 0.0, "user_power": 0.0, "low_pass": 0.0}
 _DIAGONAL_SHARE = 1.0
 _SOFT_POSITIVES = 1  # per interaction, the strongest, that local regressions learn from
 
@@ -75,6 +78,10 @@ class RefinedSettings:
         Items that each item is regressed on when there are more than `dense_items`.
     dense_items : int
         Up to this many items, every item is regressed on all the others.
+    low_pass : float
+        How strong the low-pass part is beside regressions on the nearest items; 0 leaves it out.
+    low_pass_rank : int
+        Its rank.
     """
 
     degree: float | None = None
@@ -85,18 +92,21 @@ class RefinedSettings:
     rank: int = 64
     neighbours: int = 100
     dense_items: int = MOST_ITEMS
+    low_pass: float = 0.5
+    low_pass_rank: int = 512
 
     def __post_init__(self) -> None:
         if self.graph not in (*GRAPHS, None):
             raise InputError(f"graph={self.graph!r} must be one of {', '.join(GRAPHS)} or None.")
-        for name, least in (("degree", 1.0), ("strength", 0.0), ("user_power", 0.0)):
+        for name, least in _LEAST.items():
             value = getattr(self, name)
             if value is not None and not least <= value < np.inf:
                 raise InputError(f"{name}={value!r} must be at least {least:g} and finite.")
         if self.penalty is not None and not 0.0 < self.penalty < np.inf:
             raise InputError(f"penalty={self.penalty!r} must be finite and above 0.")
-        if self.rank < 1 or self.neighbours < 1:
-            raise InputError(f"rank={self.rank} and neighbours={self.neighbours} must be above 0.")
+        for name in ("rank", "neighbours", "low_pass_rank"):
+            if getattr(self, name) < 1:
+                raise InputError(f"{name}={getattr(self, name)} must be above 0.")
         if not 0 <= self.dense_items <= MOST_ITEMS:
             raise InputError(f"dense_items={self.dense_items} must lie between 0 and {MOST_ITEMS}.")
 
@@ -113,16 +123,24 @@ class Refined(HistoryModel):
         B.
     graph : ItemGraph or None
         The graph behind M; None after reading from disk, and without soft positives.
+    low_pass : LowPass or None
+        What is added to regressions on the nearest items.
     """
 
     name: ClassVar[str] = "refined"
     settings_type: ClassVar[type[Any]] = RefinedSettings
 
     def __init__(
-        self, settings: RefinedSettings, mixing: csr_array, weights: Any, graph: ItemGraph | None
+        self,
+        settings: RefinedSettings,
+        mixing: csr_array,
+        weights: Any,
+        graph: ItemGraph | None,
+        low_pass: LowPass | None = None,
     ) -> None:
         super().__init__(settings)
         self.mixing, self.weights, self.graph = mixing, weights, graph
+        self.low_pass = low_pass
 
     @classmethod
     def choose(
@@ -164,15 +182,18 @@ class Refined(HistoryModel):
         return next(iter(fits(settings, (settings.penalty,))))  # type: ignore[return-value]
 
     def scores(self, history: csr_array) -> Floats:
-        """Return history M B."""
-        return as_dense(csr_array(history @ self.mixing) @ self.weights)
+        """Return history M B, and the low-pass part if there is one."""
+        regressed = as_dense(csr_array(history @ self.mixing) @ self.weights)
+        return regressed if self.low_pass is None else regressed + self.low_pass.scores(history)
 
     def contributions(
         self, history: NDArray[np.int64], item: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the parts of a score that come from the items, and from their neighbours."""
+        """Return the parts of a score that come from the items, and from others like them."""
         column = as_dense(self.weights[:, [item]]).astype(np.float64).ravel()
         whole = self.mixing[history].astype(np.float64) @ column
+        if self.low_pass is not None:
+            whole = whole + self.low_pass.contributions(history, item)
         return column[history], whole - column[history]
 
     def similarity(self, item: int) -> Floats:
@@ -190,13 +211,16 @@ class Refined(HistoryModel):
         return as_dense(self.weights[[item]]).ravel()
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return M and B."""
-        return packed(self.mixing, "mixing") | packed(self.weights, "weights")
+        """Return M, B and the low-pass part."""
+        regressed = packed(self.mixing, "mixing") | packed(self.weights, "weights")
+        return regressed if self.low_pass is None else regressed | vars(self.low_pass)
 
     @classmethod
     def restored(cls, settings: Any, arrays: dict[str, NDArray[Any]]) -> Self:
-        """Return the recommender with this M and B."""
-        return cls(settings, unpacked(arrays, "mixing"), unpacked(arrays, "weights"), None)
+        """Return the recommender with this M and B, and this low-pass part."""
+        low_pass = LowPass(arrays["left"], arrays["right"]) if "left" in arrays else None
+        mixing, weights = unpacked(arrays, "mixing"), unpacked(arrays, "weights")
+        return cls(settings, mixing, weights, None, low_pass)
 
 
 def _best_of(
@@ -224,6 +248,7 @@ class _Fits:
         self._matrix, self._depth, self._seed = matrix, depth, seed
         self._nearest: NearestItems | None = None
         self._graphs: dict[tuple[float, str], ItemGraph] = {}
+        self._low_pass: LowPass | None = None
 
     def __call__(
         self, settings: RefinedSettings, penalties: tuple[float | None, ...]
@@ -240,7 +265,18 @@ class _Fits:
         users /= users.mean()
         made = self._dense if is_dense else self._local
         for penalty, weights in made(settings, penalties, users, mixing):
-            yield Refined(replace(settings, penalty=penalty), mixing, weights, graph)
+            fitted = Refined(replace(settings, penalty=penalty), mixing, weights, graph)
+            if settings.low_pass > 0.0 and not is_dense:
+                fitted.low_pass = self._smooth(fitted)
+            yield fitted
+
+    def _smooth(self, fitted: Refined) -> LowPass:
+        """Return the low-pass part, as strong beside the regressions as the settings say."""
+        settings = fitted.settings
+        if self._low_pass is None:
+            self._low_pass = LowPass.fit(self._matrix, settings.low_pass_rank, self._seed)
+        sample = spread_users(self._matrix)
+        return self._low_pass.beside(fitted.scores(sample), sample, settings.low_pass)
 
     def _near(self, settings: RefinedSettings) -> NearestItems:
         is_dense = self._matrix.shape[1] <= settings.dense_items
