@@ -1,6 +1,7 @@
 """Seconds from Ctrl-C to the end of the process, in the middle of long compiled work.
 
     python benchmarks/interrupts.py
+    python benchmarks/interrupts.py EASE walks    # cases that begin so
 
 Claim: no computation ignores Ctrl-C. Each case compiles on a small input, says so, and starts work
 that takes minutes; two seconds later it gets the signal of Ctrl-C, once. The process must end with
@@ -78,7 +79,10 @@ def seconds_to_end(code: str) -> tuple[float, str]:
 
 def main() -> None:
     """Interrupt every case three times."""
+    wanted = tuple(sys.argv[1:]) or ("",)
     for name, code in CASES.items():
+        if not name.startswith(wanted):
+            continue
         found = [seconds_to_end(code) for _ in range(3)]
         seconds = ", ".join(f"{seconds:.2f}" for seconds, _ in found)
         print(f"{name}: {seconds} s ({'; '.join(sorted({how for _, how in found}))})", flush=True)

@@ -95,7 +95,7 @@ def main() -> None:
         os.chdir(folder)
         for name in NAMES:
             option, _ = files(name)
-            call = [sys.executable, str(Path(__file__).resolve()), "--inside", option]
+            call = [sys.executable, str(Path(__file__).resolve()), f"--inside={option}"]
             subprocess.run(call, check=True, capture_output=True)
             found = json.loads(subprocess.run(call, check=True, capture_output=True).stdout)
             found.append(command(option))

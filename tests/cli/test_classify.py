@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -208,3 +209,15 @@ def test_bad_input_loads_no_torch(process, people: Path) -> None:
     )
     done = process("classify", *ALL_FILES, "--out", "p.csv", code=code)
     assert (done.code, done.out) == (2, "False\n"), done.err
+
+
+def test_warnings_call_the_classes_as_the_file_does(program, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"age": rng.normal(40, 9, 60), "income": rng.normal(5e4, 2e4, 60)})
+    table.to_csv(tmp_path / "t.csv", index=False)
+    known = {"node": range(6), "segment": ["starter", "family"] * 3}
+    pd.DataFrame(known).to_csv(tmp_path / "l.csv", index=False)
+    files = ["--features", tmp_path / "t.csv", "--labels", tmp_path / "l.csv", "--scale", "none"]
+    done = program("classify", *files, "--model", "gcn", "--out", tmp_path / "o.csv")
+    assert done.code == 0, done.err
+    assert re.search(r"predicted to be of class (starter|family)", " ".join(done.err.split()))

@@ -137,6 +137,8 @@ def _check_labels(dataset: NodeDataset, job: _Job) -> None:
 
 
 def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> NodeEstimator:
+    import numpy as np
+
     from truegraph.data.nodes.datasets import cache_folder
 
     if not job.quiet:
@@ -151,6 +153,7 @@ def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> NodeEstima
         cache=job.cache or cache_folder() / "embeddings",
         progress=not job.quiet,
     )
+    classifier._called = np.asarray(dataset.class_names)
     with use_threads(job.jobs):
         return classifier.fit(dataset.features, dataset.labels, graph=dataset.graph)
 

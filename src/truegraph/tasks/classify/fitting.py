@@ -52,6 +52,7 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
     cache: PathLike | None = None
+    _called: NDArray[Any] | None = None  # what warnings call the classes, if not as in `classes_`
 
     @abstractmethod
     def _model(self) -> tuple[str, Any]:
@@ -118,7 +119,8 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
 
     def _advice(self) -> list[str]:
         """Return what looks bad about the answer."""
-        found = class_advice(self._probabilities, self._labels, self.classes_)
+        called = self.classes_ if self._called is None else self._called
+        found = class_advice(self._probabilities, self._labels, called)
         if self.learned_graph_ is not None:
             found += graph_advice(self.learned_graph_.adjacency)
         if self.learned_graph_ is not None and self.view_weights_ is not None:
