@@ -86,8 +86,8 @@ def _dominated(mean: NDArray[np.float64], deviation: NDArray[np.float64]) -> str
     holds = "holds" if few == 1 else "hold"
     return (
         f"{few} of {count:,} columns {holds} {100 * shares[few - 1]:.1f} % of the variance "
-        f"(from 0: {names}{more}), so distances hardly see the others. Scale the columns, for "
-        "example by giving a table (DataFrame, .csv or .parquet), which is scaled column by column."
+        f"(from 0: {names}{more}), so distances hardly see the others. Scale the columns; "
+        "those of a table (DataFrame, .csv or .parquet) are scaled unless scale is 'none'."
     )
 
 
