@@ -56,7 +56,8 @@ def neighbors(
     metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
     local_scaling : int or None, default=7
         As in `truegraph.learn_graph`: learn from distances relative to those of near neighbours,
-        which served clusters better on the development sets. What is written are plain distances.
+        which served labels and clusters better on the development sets. What is written are plain
+        distances.
     connected : bool, default=True
         Whether to join components by their best pairs, as in `truegraph.learn_graph`.
     key_added : str, optional

@@ -39,7 +39,7 @@ class LearnGraph(BaseTransform):
     Parameters
     ----------
     degree : float or "auto", optional
-        Wanted average number of edges per node; default 10.
+        Wanted average number of edges per node; default "auto", see `truegraph.GraphLearner`.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
 first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
         As the parameters of `truegraph.GraphLearner`.
@@ -66,9 +66,9 @@ first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs,
         max_iter: int | None = None,
         first_theta: float | None = None,
         mutual: bool = False,
-        local_scaling: int | None = None,
+        local_scaling: int | str | None = "auto",
         min_degree: int = 1,
-        connected: bool = False,
+        connected: bool | str = "auto",
         random_state: Any = None,
         n_jobs: int | None = None,
         progress: bool = False,

@@ -106,7 +106,7 @@ def test_users_and_items_are_joined_by_candidates() -> None:
     [
         ({"min_degree": 0}, "min_degree=0 must be a whole number of at least 1"),
         ({"min_degree": 2.5}, "min_degree"),
-        ({"connected": "yes"}, "connected='yes' must be True or False"),
+        ({"connected": "yes"}, "connected='yes' must be True, False or 'auto'"),
         ({"mutual": 1}, "mutual=1 must be True or False"),
         ({"local_scaling": 0}, "local_scaling"),
         ({"mutual": True, "scope": "global"}, "mutual=True"),

@@ -44,6 +44,33 @@ def test_points_can_come_one_at_a_time() -> None:
     assert (np.diff(learner.adjacency_.indptr) > 0).all()
 
 
+def test_distances_are_scaled_anew_where_new_points_change_them() -> None:
+    learner = GraphLearner(local_scaling=7, theta=0.5).fit(POINTS[:280])
+    graph = learner.update(POINTS[280:290]).update(POINTS[290:]).graph_
+    assert graph.certificate.converged
+    fresh = learn_graph(POINTS, local_scaling=7, theta=0.5)
+    found, expected = graph.candidates.toarray(), fresh.candidates.toarray()
+    common = found * expected > 0.0
+    # An outlier may not be told of a new point that is nearer to it than to whom that lists.
+    assert np.isclose(found[common], expected[common]).mean() > 0.95
+    assert abs(graph.adjacency - fresh.adjacency).sum() < 0.02 * fresh.adjacency.sum()
+
+
+def test_the_default_grows() -> None:
+    learner = GraphLearner().fit(POINTS[:280])
+    graph = learner.update(POINTS[280:] + 1000.0).graph_
+    assert graph.certificate.converged
+    assert graph.adjacency[280:, :280].nnz >= 1
+
+
+def test_the_certificate_says_how_complete_the_candidates_are() -> None:
+    line = np.arange(40.0)[:, None]
+    learner = GraphLearner(degree=4, candidate_ratio=2).fit(line)
+    assert learner.update([[40.0]]).certificate_.recall > 0.95
+    crowd = np.linspace(19.0, 21.0, 30)[:, None]  # nearer to each other than to any point before
+    assert learner.update(crowd).certificate_.recall < 0.95
+
+
 def test_going_on_takes_fewer_steps_than_beginning() -> None:
     learner = GraphLearner(degree=6).fit(POINTS[:290])
     from_scratch = learner.certificate_.iterations
@@ -79,7 +106,6 @@ def test_the_grown_graph_is_joined_if_that_was_asked() -> None:
     ("options", "message"),
     [
         ({"mutual": True}, "update cannot keep mutual=True"),
-        ({"local_scaling": 7}, "update cannot keep local_scaling=7"),
         ({"solver": "primal-dual", "tol": 0.1}, "solver='newton'"),
     ],
 )

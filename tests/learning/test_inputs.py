@@ -49,7 +49,7 @@ BAD_POINTS = [
     ([["a", "b"], ["c", "d"]], {}, r"X has type <U1, not real numbers"),
     (POINTS + 1j, {}, r"X.*[Cc]omplex"),
     (POINTS, {"degree": 20}, "degree=20 .*at most 19 .*ask for degree <= 19"),
-    (POINTS[:5], {}, "degree=10 .*at most 4 .*ask for degree <= 4"),
+    (POINTS[:5], {"degree": 10}, "degree=10 .*at most 4 .*ask for degree <= 4"),
     (1e200 * POINTS, {}, r"(X|points) .*e\+200.*scale"),
 ]
 
@@ -294,8 +294,21 @@ def test_every_form_of_users_and_items(form: Any) -> None:
 
 def test_an_automatic_degree_says_what_it_is_and_gives_way() -> None:
     rng = np.random.default_rng(0)
-    assert learn_graph(rng.normal(size=(60, 3)), "auto").certificate.wanted_degree == 12.0
+    assert learn_graph(rng.normal(size=(60, 3)), "auto").certificate.wanted_degree == 8.0
     assert learn_graph(rng.normal(size=(6, 3)), "auto").certificate.wanted_degree == 5.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"local_scaling": "seven"}, "local_scaling='seven' must be a whole number of at least 1"),
+        ({"local_scaling": 0}, "local_scaling=0 must be a whole number of at least 1"),
+        ({"connected": "yes"}, "connected='yes' must be True, False or 'auto'"),
+    ],
+)
+def test_bad_options_of_neighbour_graphs(options: dict, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        learn_graph(POINTS, 5, **options)
 
 
 def test_a_graph_is_no_points() -> None:

@@ -2,17 +2,53 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.linalg import block_diag
+from scipy.sparse import csr_array
 
-from truegraph import GraphLearner, learn_graph
+from truegraph import GraphLearner, LearnedGraph, learn_bipartite_graph, learn_graph
 from truegraph.learning import CosineDistance, EmbeddingDistance
 
 POINTS = np.random.default_rng(81).normal(size=(80, 3))
 
 
-def test_the_default_degree_is_ten() -> None:
-    certificate = learn_graph(POINTS).certificate
-    assert certificate.wanted_degree == 10.0
-    assert certificate.degree == pytest.approx(10.0, rel=0.01)
+def _same(first: LearnedGraph, second: LearnedGraph) -> bool:
+    return (first.adjacency != second.adjacency).nnz == 0
+
+
+def test_the_default_is_a_graph_in_place_of_nearest_neighbours() -> None:
+    points = np.vstack([POINTS, POINTS + 100.0])
+    graph = learn_graph(points)
+    assert _same(graph, learn_graph(points, 8, local_scaling=7, connected=True))
+    assert _same(graph, learn_graph(points, "auto"))
+    assert graph.certificate.wanted_degree == 8.0
+    assert graph.certificate.added_edges >= 1
+
+
+def test_a_density_gives_the_plain_model() -> None:
+    points = np.vstack([POINTS, POINTS + 100.0])
+    plain = {"local_scaling": None, "connected": False}
+    for density in ({"degree": 6}, {"theta": 0.1}, {"alpha": 1.0, "beta": 0.5}):
+        assert _same(learn_graph(points, **density), learn_graph(points, **density, **plain))
+
+
+def test_auto_leaves_out_what_cannot_be() -> None:
+    proved = learn_graph(POINTS, scope="global")
+    assert proved.certificate.scope == "global"
+    assert _same(proved, learn_graph(POINTS, 8, scope="global", connected=True))
+    parts = np.vstack([POINTS[:20], POINTS[:20] + 100.0])
+    across = csr_array(np.kron([[0, 1], [1, 0]], np.ones((20, 20))))
+    forbidden = learn_graph(parts, forbidden_pairs=across)
+    assert forbidden.adjacency[:20, 20:].nnz == 0
+    distances = csr_array(block_diag(*[1.0 - np.eye(9)] * 2))
+    given = learn_graph(distances, metric="precomputed")
+    assert _same(given, learn_graph(distances, 8, metric="precomputed", local_scaling=7))
+
+
+def test_between_users_and_items_the_default_is_the_plain_model_with_degree_ten() -> None:
+    graph = learn_bipartite_graph(POINTS[:40], POINTS[40:])
+    assert _same(graph, learn_bipartite_graph(POINTS[:40], POINTS[40:], 10))
+    learner = GraphLearner().fit_bipartite(POINTS[:40], POINTS[40:])
+    assert _same(graph, learner.graph_)
 
 
 @pytest.mark.parametrize(

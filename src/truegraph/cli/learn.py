@@ -44,8 +44,8 @@ if TYPE_CHECKING:
     from truegraph.report.page import Page
 
 _LEARNER = (  # options that the learner takes as they are
-    *("theta", "min_degree", "connected", "metric", "scope", "candidates", "candidate_ratio"),
-    *("mutual", "local_scaling", "solver", "tol", "max_iter"),
+    *("theta", "min_degree", "metric", "scope", "candidates", "candidate_ratio"),
+    *("mutual", "solver", "tol", "max_iter"),
 )
 
 
@@ -67,11 +67,19 @@ class _Job(LargeOptions, TableOptions):
         value="sqeuclidean",
     )
     degree: str | None = option(
-        MODEL, "Average number of edges per node.", metavar="NUMBER|auto", default="10"
+        MODEL,
+        "Average number of edges per node; auto is 8, locally scaled and connected.",
+        metavar="NUMBER|auto",
+        default="auto",
     )
     theta: float | None = option(MODEL, "Sparsity parameter, instead of --degree.")
     min_degree: int = option(MODEL, "Smallest number of edges of a node.", value=1, least=1)
-    connected: bool = flag(MODEL, "Join the components by their best pairs.", "--connected")
+    connected: bool | None = option(
+        MODEL,
+        "Join the components by their best pairs, or not.",
+        "--connected/--not-connected",
+        default="with --degree auto",
+    )
     posterior: bool = flag(
         MODEL,
         "Say how certain the graph is; a .csv file then gets a row for every candidate pair, "
@@ -100,8 +108,11 @@ class _Job(LargeOptions, TableOptions):
     )
     candidate_ratio: float = option(SEARCH, "Candidate neighbours per wanted edge.", value=3.0)
     mutual: bool = flag(SEARCH, "Candidates must be neighbours of each other.", "--mutual")
-    local_scaling: int | None = option(
-        SEARCH, "Divide distances by those to the neighbour of this rank.", least=1
+    local_scaling: str | None = option(
+        SEARCH,
+        "Divide distances by those to the neighbour of this rank.",
+        metavar="N|none",
+        default="7 with --degree auto",
     )
     solver: str = option(
         SEARCH,
@@ -139,7 +150,9 @@ class _Job(LargeOptions, TableOptions):
         return {
             **{name: getattr(self, name) for name in _LEARNER},
             **dict.fromkeys(("alpha", "beta", "first_theta")),
-            "degree": _number_or_auto(self.degree),
+            "degree": None if self.degree is None else _number_or_text(float, self.degree),
+            "local_scaling": _rank(self.local_scaling),
+            "connected": "auto" if self.connected is None else self.connected,
             "random_state": self.seed,
             "n_jobs": self.jobs,
         }
@@ -190,12 +203,19 @@ def learn(job: _Job) -> None:
         _print_summary(graph, found, points, job)
 
 
-def _number_or_auto(degree: str | None) -> float | str | None:
+def _number_or_text(kind: type[int] | type[float], text: str) -> float | str:
     """Return the number that a text stands for, and other texts for the learner to judge."""
     try:
-        return None if degree is None else float(degree)
+        return kind(text)
     except ValueError:
-        return degree
+        return text
+
+
+def _rank(text: str | None) -> float | str | None:
+    """Return the rank of the neighbour that scales distances; None where that is not wanted."""
+    if text is None:
+        return "auto"
+    return None if text == "none" else _number_or_text(int, text)
 
 
 def _check_names(out: Path | None, points: Points) -> None:

@@ -52,9 +52,9 @@ _WITHOUT = {
     "picture": None,
     "report": None,
     "mutual": False,
-    "local_scaling": None,
+    "local_scaling": "auto",
     "min_degree": 1,
-    "connected": False,
+    "connected": "auto",
     "solver": "newton",
     "max_iter": None,
 }
@@ -161,6 +161,8 @@ def _learn(request: Request, asked: dict[str, Any]) -> None:
     if not asked["quiet"]:
         announce_compilation("truegraph.learning", seconds=30)
         announce(f"Learning in partitions, in {request.folder} ...")
+        if asked["degree"] is None and asked["theta"] is None:
+            announce("Taking --degree 10 and plain distances; auto is for graphs in one process.")
     from truegraph.learning.partitioned.one_call import learn_graph
 
     names = ("degree", "theta", "metric", "scope", "candidate_ratio", "tol", "random_state")

@@ -2,6 +2,8 @@
 
 Only the new points are searched for neighbours. The solver begins at the old multipliers, with
 each new node's own optimum beside them, and keeps theta: a few steps near the new points remain.
+How far that is from searching again is measured: the share of true neighbours of old and new nodes
+that are candidates.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from scipy.sparse import csr_array
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.candidates import choose_engine
 from truegraph.learning.search.distances import Distance
-from truegraph.learning.search.neighbours import all_neighbours
+from truegraph.learning.search.neighbours import RECALL_SAMPLE, all_neighbours
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.solver import Solution
@@ -27,6 +29,7 @@ def grown_candidates(
     distance: Distance,
     ratio: float,
     engine: str,
+    is_scaled: bool,
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[csr_array, float]:
@@ -41,12 +44,21 @@ def grown_candidates(
         Candidate neighbours of a new node per edge of an old one.
     engine : str
         As in `GraphLearner.candidates`.
+    is_scaled : bool
+        Whether the graph was learned from distances scaled locally.
+
+    Returns
+    -------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+        With the values of the distance, not scaled.
+    recall : float
+        Share of the true neighbours of a sample of all nodes that are candidates.
     """
     n_nodes, n_old = distance.n_nodes, graph.n_nodes
     new = np.arange(n_old, n_nodes)
     k = min(math.ceil(ratio * graph.certificate.degree) + 1, n_nodes)
     engine, queries = choose_engine(engine, n_nodes), distance.queries[new]
-    found, recall = all_neighbours(
+    found, _ = all_neighbours(
         queries, distance.base, k, engine=engine, random_state=rng, progress=progress
     )
     rows = np.repeat(new, k)
@@ -55,7 +67,27 @@ def grown_candidates(
     low = np.minimum(rows[real], columns[real])
     high = np.maximum(rows[real], columns[real])
     low, high = np.divmod(np.unique(low * n_nodes + high), n_nodes)
-    return _extended(graph.candidates, low, high, distance.pair_values(low, high)), recall
+    old = _plain(graph.candidates, distance) if is_scaled else graph.candidates
+    grown = _extended(old, low, high, distance.pair_values(low, high))
+    return grown, _recall(grown, distance, k - 1, rng)
+
+
+def _plain(candidates: csr_array, distance: Distance) -> csr_array:
+    """Return candidates with the values of the distance in place of scaled ones."""
+    pairs = candidates.tocoo()
+    values = distance.pair_values(np.minimum(*pairs.coords), np.maximum(*pairs.coords))
+    return csr_array((values, candidates.indices, candidates.indptr), shape=candidates.shape)
+
+
+def _recall(candidates: csr_array, distance: Distance, k: int, rng: np.random.Generator) -> float:
+    """Return the share of the k nearest of a sample of nodes that are their candidates."""
+    n_nodes = distance.n_nodes
+    sample = np.sort(rng.choice(n_nodes, size=min(n_nodes, RECALL_SAMPLE), replace=False))
+    nearest, _ = all_neighbours(distance.queries[sample], distance.base, k + 1)
+    rows = [candidates.indices[slice(*candidates.indptr[i : i + 2])] for i in sample]
+    others = [found[found != i] for i, found in zip(sample, nearest, strict=True)]
+    shares = [np.isin(truth, row).mean() for truth, row in zip(others, rows, strict=True)]
+    return float(np.mean(shares))
 
 
 def _extended(

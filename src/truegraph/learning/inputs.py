@@ -14,17 +14,16 @@ from scipy.sparse import csr_array, issparse
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.gate import check_finite
+from truegraph.learning.automatic import AUTO_DEGREE, chosen_options
 from truegraph.wording import counted
 
 METRICS = ("sqeuclidean", "cosine", "precomputed")
 ENGINES = ("auto", "exact", "hnsw", "ivf")
 SCOPES = ("candidates", "global")
 SOLVERS = ("newton", "primal-dual")
-_DEFAULT_DEGREE = 10.0
 _SMALLEST_DISTANCE = 1e-290
 _SMALLEST_TOL = 1e-15  # a relative gap below the precision of float64 cannot be seen
 _EXTREME = 1e100
-_AUTO_DEGREE = 12.0  # results/graph_quality_development.csv
 DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
 
 
@@ -49,8 +48,17 @@ class Settings:
     connected: bool
 
 
-def check_settings(options: dict[str, Any]) -> Settings:
-    """Check the constructor arguments of `GraphLearner`."""
+def check_settings(options: dict[str, Any], may_join: bool = True) -> Settings:
+    """Check the constructor arguments of `GraphLearner`.
+
+    Parameters
+    ----------
+    options : dict
+    may_join : bool
+        Whether components can be joined by pairs that are no candidates, so that
+        connected="auto" may mean True.
+    """
+    options, is_degree_auto = chosen_options(options, may_join)
     check_choice("metric", options["metric"], METRICS)
     check_choice("candidates", options["candidates"], ENGINES)
     check_choice("scope", options["scope"], SCOPES)
@@ -67,7 +75,7 @@ def check_settings(options: dict[str, Any]) -> Settings:
     max_iter = options["max_iter"]
     return Settings(
         degree=degree,
-        is_degree_auto=isinstance(options["degree"], str),
+        is_degree_auto=is_degree_auto,
         theta=theta,
         scale=scale,
         candidate_ratio=check_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
@@ -81,10 +89,10 @@ def check_settings(options: dict[str, Any]) -> Settings:
             else int(check_number("max_iter", max_iter, at_least=1))
         ),
         first_theta=_first_theta(options["first_theta"], theta),
-        mutual=_flag("mutual", options["mutual"]),
+        mutual=_flag("mutual", options["mutual"], " or False"),
         local_scaling=_count("local_scaling", options["local_scaling"]),
         min_degree=_count("min_degree", options["min_degree"]) or 1,
-        connected=_flag("connected", options["connected"]),
+        connected=_flag("connected", options["connected"], ", False or 'auto'"),
     )
 
 
@@ -103,9 +111,9 @@ def _check_neighbours(options: dict[str, Any]) -> None:
             )
 
 
-def _flag(name: str, value: Any) -> bool:
+def _flag(name: str, value: Any, otherwise: str) -> bool:
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r} must be True or False.")
+        raise InputError(f"{name}={value!r} must be True{otherwise}.")
     return bool(value)
 
 
@@ -149,12 +157,12 @@ def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float
         return None, check_number("theta", options["theta"], above=0.0), 1.0
     if given == ["degree"]:
         return _wanted_degree(options["degree"]), None, 1.0
-    return _DEFAULT_DEGREE, None, 1.0
+    return AUTO_DEGREE, None, 1.0
 
 
 def _wanted_degree(degree: Any) -> float:
     if degree == "auto":
-        return _AUTO_DEGREE
+        return AUTO_DEGREE
     if isinstance(degree, str):
         raise InputError(f"degree={degree!r} must be a finite number >= 1, or 'auto'.")
     return check_number("degree", degree, at_least=1.0)

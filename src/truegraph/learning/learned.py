@@ -46,7 +46,8 @@ class Certificate(Shown):
         Mean number of edges per node reached, and asked for (None when theta was given).
     search, recall : str, float
         Engine of the neighbour search ("exact", "ivf", "hnsw", or "given" for precomputed
-        candidates), and the share of true neighbours it found on a sample.
+        candidates), and the share of true neighbours it found on a sample; after
+        `GraphLearner.update` the share that are candidates, of old and new nodes.
     solver, iterations, inner_iterations, stalled
         How the solving went, all solves of the density search together; stalled says that
         Newton's method had stalled, so that an interior point method took over.
@@ -226,7 +227,8 @@ class LearnedGraph(Explorable):
     def edge_distances(self) -> csr_array:
         """Return the distances of the edges, zeros stored, for metric="precomputed" elsewhere.
 
-        Distances are those that the graph was learned from: squared ones for points.
+        Distances are those that the graph was learned from: squared ones for points, and scaled
+        ones with `local_scaling`.
 
         Returns
         -------

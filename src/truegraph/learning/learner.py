@@ -30,6 +30,7 @@ from truegraph.data.identifiers import row_names
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import ConvergenceWarning, InputError, warn
 from truegraph.learning import inputs
+from truegraph.learning.automatic import plain_options
 from truegraph.learning.bipartite import both_sides
 from truegraph.learning.graph_advice import warn_about_graph
 from truegraph.learning.learned import LearnedGraph
@@ -53,10 +54,10 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     Parameters
     ----------
     degree : float or "auto", optional
-        Wanted average number of edges per node, met within 1 % where ties allow. "auto" is 12, the
-        best on the development sets of the experiment "graph-quality", or less if there are not so
-        many pairs; `certificate_.wanted_degree` says what it was. Default 10 when neither theta nor
-        alpha and beta are given.
+        Wanted average number of edges per node, met within 1 % where ties allow. "auto", the
+        default unless theta or alpha and beta are given, is 8, or less if there are not so many
+        pairs, with local_scaling=7 and connected=True: the best graph for spreading labels on sets
+        that no table of results shows. `certificate_.wanted_degree` says what it was.
     theta : float, optional
         Sparsity parameter of the one-parameter form (alpha = 1, beta = 1/2), instead of degree.
     alpha, beta : float, optional
@@ -83,13 +84,15 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     mutual : bool, default=False
         Whether candidates must be in the lists of both nodes, which keeps hubs down; a node that
         no other lists back keeps its nearest.
-    local_scaling : int, optional
+    local_scaling : int, None or "auto", default="auto"
         Divide distances by those to the neighbour of this rank at both ends (7 is usual), so
-        that dense and sparse regions count alike.
+        that dense and sparse regions count alike. None: distances as they are. "auto" is 7 if the
+        degree is "auto" and scope is "candidates", else None.
     min_degree : int, default=1
         Smallest number of edges of a node; the best pairs are added where the optimum has fewer.
-    connected : bool, default=False
-        Whether to join the components of the graph, by their best pairs.
+    connected : bool or "auto", default="auto"
+        Whether to join the components of the graph, by their best pairs. "auto": if the degree is
+        "auto", X holds points, and no pairs are forbidden.
     plan : ColumnPlan, optional
         How the columns of a DataFrame become numbers; default ``ColumnPlan()``. A fitted plan is
         applied as it is.
@@ -138,9 +141,9 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     max_iter: int | None = None
     first_theta: float | None = None
     mutual: bool = False
-    local_scaling: int | None = None
+    local_scaling: int | str | None = "auto"
     min_degree: int = 1
-    connected: bool = False
+    connected: bool | str = "auto"
     plan: ColumnPlan | None = None
     random_state: Any = None
     n_jobs: int | None = None
@@ -166,7 +169,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
             Pairs that are always, or never, candidates for an edge.
         """
-        settings = inputs.check_settings(self.get_params(deep=False))
+        settings = inputs.check_settings(self.get_params(deep=False), forbidden_pairs is None)
         self.plan_: ColumnPlan | None = None
         if isinstance(X, Distance):
             self._points = None
@@ -204,7 +207,8 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         Only the new points are searched for neighbours, theta stays, and the solver goes on from
         the old solution. The certificate of the new `graph_` holds for all candidate pairs, the
         old ones and those of the new points; it does not hold for pairs of old points that were
-        no candidates before. `certificate_.degree` says how far the density has moved.
+        no candidates before. `certificate_.recall` says how complete the candidates still are, on
+        a sample of old and new nodes, `certificate_.degree` how far the density has moved.
 
         Parameters
         ----------
@@ -241,12 +245,11 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         """Raise where adding points would mean learning again."""
         if self._points is None or self.metric == "precomputed":
             raise InputError("update needs a graph learned from points; with distances, use fit.")
-        for name in ("mutual", "local_scaling"):
-            if getattr(self, name):
-                raise InputError(
-                    f"update cannot keep {name}={getattr(self, name)!r}, since new points change "
-                    "the neighbours of the old ones; use fit."
-                )
+        if self.mutual:
+            raise InputError(
+                "update cannot keep mutual=True, since new points change the neighbours of the old "
+                "ones; use fit."
+            )
         if self.solver != "newton":
             raise InputError(f"update needs solver='newton', not {self.solver!r}; use fit.")
 
@@ -330,7 +333,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
 
     def fit_bipartite(self, users: Any, items: Any = None) -> GraphLearner:
         """Learn the graph between users and items, see `learn_bipartite_graph`."""
-        settings = inputs.check_settings(self.get_params(deep=False))
+        settings = inputs.check_settings(plain_options(self.get_params(deep=False)))
         self.plan_ = None
         if self.metric == "precomputed":
             if items is not None:

@@ -27,9 +27,9 @@ def learn_graph(
     max_iter: int | None = None,
     first_theta: float | None = None,
     mutual: bool = False,
-    local_scaling: int | None = None,
+    local_scaling: int | str | None = "auto",
     min_degree: int = 1,
-    connected: bool = False,
+    connected: bool | str = "auto",
     fixed_pairs: Any = None,
     forbidden_pairs: Any = None,
     plan: ColumnPlan | None = None,
@@ -45,7 +45,9 @@ def learn_graph(
         Mixed columns of a DataFrame are vectorised, see `ColumnPlan`; its id column or index
         becomes the names of the graph's nodes. Arrays and matrices are taken as they are.
     degree : float or "auto", optional
-        Wanted average number of edges per node; default 10.
+        Wanted average number of edges per node. Default: "auto", a graph in place of one of nearest
+        neighbours (8 edges per node, distances scaled locally, components joined), see
+        `GraphLearner`; a degree, theta, or alpha and beta give the plain model's graph.
     fixed_pairs, forbidden_pairs : sparse matrix of shape (n_nodes, n_nodes), optional
         Pairs that are always, or never, candidates for an edge.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
@@ -83,9 +85,9 @@ def learn_bipartite_graph(
     max_iter: int | None = None,
     first_theta: float | None = None,
     mutual: bool = False,
-    local_scaling: int | None = None,
+    local_scaling: int | str | None = "auto",
     min_degree: int = 1,
-    connected: bool = False,
+    connected: bool | str = "auto",
     plan: ColumnPlan | None = None,
     random_state: Any = None,
     n_jobs: int | None = None,
@@ -103,7 +105,8 @@ def learn_bipartite_graph(
         included, are the candidate pairs; items is then left out.
     items : ndarray, DataFrame or sparse matrix of shape (n_items, n_features)
     degree : float or "auto", optional
-        Wanted average number of edges per user and item; default 10.
+        Wanted average number of edges per user and item; default 10. What "auto" adds for points,
+        local scaling and joining, it does not add here.
     theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
 first_theta, mutual, local_scaling, min_degree, connected, plan, random_state, n_jobs, progress
         As the parameters of `GraphLearner`.

@@ -24,6 +24,7 @@ from truegraph.learning.inputs import (
     most_edges,
     require_candidates,
 )
+from truegraph.learning.joining import near_pairs
 from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.learning.search.approximate import CellSearch
 from truegraph.learning.search.candidates import (
@@ -115,8 +116,15 @@ class Run:
         settings = self.settings
         with self._stage("search"):
             candidates, recall = grown_candidates(
-                graph, distance, settings.candidate_ratio, settings.engine, self.rng, self.progress
+                graph,
+                distance,
+                settings.candidate_ratio,
+                settings.engine,
+                settings.local_scaling is not None,
+                self.rng,
+                self.progress,
             )
+            candidates, scales = self._scaled(candidates)
         with self._stage("solve"):
             start = warm_start(graph, candidates, settings.tol)
             solution = solve_newton(
@@ -128,7 +136,7 @@ class Run:
                 on_step=self._on_step,
             )
         completed = self._completed(
-            candidates, solution, partial(self._nearest_pairs, distance, None)
+            candidates, solution, partial(self._nearest_pairs, distance, scales)
         )
         engine = self._engine(distance)
         return self._result(completed, solution, "candidates", engine, recall, None)
@@ -193,13 +201,19 @@ class Run:
     def _nearest_pairs(
         self, distance: Distance, scales: NDArray[np.float64] | None, component: NDArray[Any]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return the nearest pair of each component, but the largest, with the others."""
-        largest = int(np.bincount(component).argmax())
-        pairs = {
-            self._nearest_pair(distance, component == other)
-            for other in range(int(component.max()) + 1)
-            if other != largest
-        }
+        """Return the nearest pair of each component, but the largest, with the others.
+
+        Where the search for neighbours is approximate, this one is, too.
+        """
+        if self._engine(distance) != "exact":
+            pairs = near_pairs(distance, component, self.rng)
+        else:
+            largest = int(np.bincount(component).argmax())
+            pairs = {
+                self._nearest_pair(distance, component == other)
+                for other in range(int(component.max()) + 1)
+                if other != largest
+            }
         rows, columns = np.array(sorted(pairs)).T
         values = distance.pair_values(rows, columns)
         if scales is not None:

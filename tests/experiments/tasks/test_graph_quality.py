@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from truegraph import learn_graph
 from truegraph.errors import InputError
 from truegraph.experiments import Cell, Context, Experiment
-from truegraph.experiments.tasks.graph_quality import GraphQualityTask
+from truegraph.experiments.tasks.graph_quality import GraphQualityTask, build_graph
 from truegraph.experiments.tasks.point_sets import load_points
 
 
@@ -24,6 +25,12 @@ def test_a_trial_does_not_depend_on_the_others(model: str, tmp_path: Path) -> No
     assert together[1] == alone[0]
     assert set(together[0].metrics) == set(task.metrics)
     assert together[0].metrics["accuracy_20"] > 0.8
+
+
+def test_without_settings_it_is_the_graph_of_the_library() -> None:
+    points = load_points("wine").points
+    built = build_graph(points, "learned", {}, [])
+    assert (built != learn_graph(points, random_state=0).adjacency).nnz == 0
 
 
 def test_unknown_names_are_refused() -> None:
@@ -42,4 +49,5 @@ def test_the_built_in_experiment_compares_like_with_like() -> None:
 
     experiment: Experiment = find_experiment("graph-quality")
     assert experiment.compare in [entry.label for entry in experiment.models]
-    assert not {"digits", "segment", "vowel", "penbased"} & set(experiment.datasets)
+    default = next(entry for entry in experiment.models if entry.label == experiment.compare)
+    assert default.settings == {}  # learn_graph(X), and nothing else

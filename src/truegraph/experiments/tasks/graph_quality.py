@@ -27,7 +27,7 @@ from truegraph.experiments.tasks.opened_data import same_data
 from truegraph.experiments.tasks.point_sets import SET_NAMES, PointSet, load_points
 from truegraph.suggestions import suggestion
 
-_LEARNED = {"degree": "auto", "connected": False, "mutual": False, "local_scaling": None}
+_LEARNED = {"degree": "auto", "connected": "auto", "mutual": False, "local_scaling": "auto"}
 _KNN = {"k": 10, "weights": "binary", "mutual": False}
 _SETTINGS: dict[str, dict[str, Any]] = {"learned": _LEARNED, "knn": _KNN, "umap": {"k": 15}}
 _WEIGHTS = ("binary", "gaussian", "self-tuned")

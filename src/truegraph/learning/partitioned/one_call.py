@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state
 
 from truegraph.errors import InputError
 from truegraph.learning import inputs
+from truegraph.learning.automatic import plain_options
 from truegraph.learning.partitioned.executors import InProcess, OnCluster
 from truegraph.learning.partitioned.graph import PartitionedGraph
 from truegraph.learning.partitioned.learn import PartitionedRun
@@ -165,4 +166,4 @@ def check_options(options: dict[str, Any]) -> inputs.Settings:
         "min_degree": 1,
         "connected": False,
     }
-    return inputs.check_settings({**unused, **options})
+    return inputs.check_settings(plain_options({**unused, **options}))

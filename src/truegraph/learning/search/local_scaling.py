@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numba import njit, prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -24,16 +27,22 @@ def local_scales(candidates: csr_array, neighbour: int) -> NDArray[np.float64]:
     -------
     ndarray of shape (n_nodes,)
     """
-    counts = np.diff(candidates.indptr)
-    rows = np.repeat(np.arange(counts.size), counts)
-    ordered = candidates.data[np.lexsort((candidates.data, rows))]
-    chosen = ordered[candidates.indptr[:-1] + np.minimum(neighbour, counts) - 1]
-    positive = np.where(candidates.data > 0.0, candidates.data, np.inf)
-    nearest = np.minimum.reduceat(positive, candidates.indptr[:-1])
-    chosen = np.where(chosen > 0.0, chosen, nearest)
+    chosen = np.empty(candidates.shape[0])
+    _ranked(candidates.indptr, candidates.data, neighbour, chosen)
     known = np.isfinite(chosen)
     typical = float(np.median(chosen[known])) if known.any() else 1.0
     return np.sqrt(np.where(known, chosen, typical))
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def _ranked(indptr: Any, distances: Any, rank: int, out: Any) -> None:
+    """Write each row's distance of a rank; the first positive one if that is zero, else inf."""
+    for i in prange(out.size):
+        row = np.sort(distances[indptr[i] : indptr[i + 1]])
+        at = min(rank, row.size) - 1
+        while at < row.size and row[at] <= 0.0:
+            at += 1
+        out[i] = row[at] if at < row.size else np.inf
 
 
 def scaled(candidates: csr_array, scales: NDArray[np.float64]) -> csr_array:
