@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 from threadpoolctl import threadpool_limits
 
 from truegraph.learning.search.distances import Distance
@@ -96,7 +95,7 @@ class _Outside:
 
 
 def _dense(matrix: Any) -> NDArray[Any]:
-    found: NDArray[Any] = matrix.toarray() if issparse(matrix) else matrix
+    found: NDArray[Any] = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
     return found
 
 
