@@ -106,3 +106,32 @@ def test_scanpys_tutorial_runs_on_the_learned_graph() -> None:
     assert adata.uns["paga"]["connectivities"].shape == (n_groups, n_groups)
     # The published types of these cells; groups drawn by chance would score about 0.
     assert adjusted_rand_score(adata.obs["bulk_labels"], adata.obs["leiden"]) > 0.3
+
+
+@pytest.mark.filterwarnings("ignore")  # scanpy's, of its own dependencies
+def test_from_counts_to_marker_genes() -> None:
+    sc = pytest.importorskip("scanpy")
+    rng = np.random.default_rng(0)
+    kind = rng.integers(0, 3, 240)
+    rates = np.full((3, 150), 0.5)
+    for number in range(3):
+        rates[number, 10 * number : 10 * (number + 1)] = 8.0  # markers of the type
+    adata = anndata.AnnData(rng.poisson(rates[kind]).astype(np.float32))
+    adata.var_names = [f"gene-{i}" for i in range(150)]
+    adata.obs_names = [f"cell-{i}" for i in range(240)]
+    sc.pp.calculate_qc_metrics(adata, inplace=True, percent_top=None)
+    sc.pp.filter_cells(adata, min_genes=5)
+    sc.pp.filter_genes(adata, min_cells=3)
+    sc.pp.normalize_total(adata)
+    sc.pp.log1p(adata)
+    sc.pp.highly_variable_genes(adata, n_top_genes=60)
+    sc.pp.pca(adata, n_comps=10)
+    neighbors(adata)
+    sc.tl.leiden(adata, flavor="igraph", n_iterations=2, directed=False, resolution=0.3)
+    sc.tl.paga(adata, groups="leiden")
+    sc.tl.umap(adata, maxiter=30)
+    sc.tl.rank_genes_groups(adata, "leiden")
+    assert adjusted_rand_score(kind, adata.obs["leiden"]) > 0.9
+    first = adata.uns["rank_genes_groups"]["names"][0]
+    markers = {int(name.removeprefix("gene-")) // 10 for name in first}
+    assert markers == {0, 1, 2}  # the best gene of each group is one of another type's ten
