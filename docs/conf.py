@@ -6,6 +6,7 @@ import re
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import matplotlib as mpl
@@ -140,15 +141,20 @@ def _commands() -> str:
     return re.sub(r"\[/?[a-z ]+\]", "", text)
 
 
+API = ("truegraph", "truegraph.data", "truegraph.learning", "truegraph.evaluation")
+API += ("truegraph.experiments", "truegraph.distributed", "truegraph.anndata", "truegraph.umap")
+API += ("truegraph.pyg", "truegraph.testing", "truegraph.errors")
+
+
 def _api() -> str:
     """Return the page of all public names, by module."""
     import importlib
 
     text = "# API\n\nEvery public name, generated from the code.\n"
     seen: set[int] = set()
-    for module in ("truegraph", "truegraph.data", "truegraph.learning", "truegraph.evaluation"):
+    for module in API:
         home = importlib.import_module(module)
-        found = {name: getattr(home, name) for name in sorted(home.__all__, key=str.lower)}
+        found = {name: getattr(home, name) for name in sorted(_public(home), key=str.lower)}
         names = [name for name, thing in found.items() if callable(thing) and id(thing) not in seen]
         seen |= {id(thing) for thing in found.values()}
         listed = "\n".join(f"   {name}" for name in names)
@@ -159,8 +165,18 @@ def _api() -> str:
     return text
 
 
+def _public(home: ModuleType) -> list[str]:
+    """Return the names that a module lists, or else defines."""
+    own = [name for name, thing in vars(home).items() if _home(thing) == home.__name__]
+    return list(getattr(home, "__all__", [name for name in own if not name.startswith("_")]))
+
+
+def _home(thing: object) -> str | None:
+    return getattr(thing, "__module__", None)
+
+
 def _rewrite(app: Any, page: str, source: list[str]) -> None:
-    source[0] = on_site(source[0])
+    source[0] = on_site(source[0]).replace("```csv\n", "```text\n")  # Pygments knows no csv
 
 
 def setup(app: Any) -> None:
