@@ -2,7 +2,7 @@
 
     python benchmarks/explorer.py
 
-At 5,000 nodes with 50,000 edges, every one of them drawn, with labels, predictions and ten columns,
+At 5,000 nodes with nearly 50,000 edges, all of them drawn, with labels, predictions and ten columns,
 and at 50,000 nodes, whose edges are drawn for the selected node. The limits are 2 s to the first
 paint and 5 MB at 5,000 nodes; the script ends with an error where they are missed. Chromium draws
 without a graphics card here, so a reader's machine is faster.
@@ -52,7 +52,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         missed = []
-        for nodes, degree in ((5_000, 19.9), (50_000, 10.0)):
+        for nodes, degree in ((5_000, 19.6), (50_000, 10.0)):
             file = Path(folder) / f"{nodes}.html"
             edges = page_of(nodes, degree, file)
             painted, drawn = min(opened(browser, file) for _ in range(3))

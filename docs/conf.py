@@ -35,6 +35,8 @@ extensions = [
 exclude_patterns = ["_build", "gallery", "generated/gallery/*.ipynb"]
 html_theme = "pydata_sphinx_theme"
 html_title = "truegraph"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_theme_options = {
     "show_prev_next": False,
     "navigation_with_keys": False,
@@ -160,7 +162,7 @@ def _api() -> str:
         listed = "\n".join(f"   {name}" for name in names)
         text += (
             f"\n## {module}\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n"
-            f"   :toctree: api\n\n{listed}\n```\n"
+            f"   :toctree: api\n   :nosignatures:\n\n{listed}\n```\n"
         )
     return text
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import pytest
 
 from truegraph.progress import ConsoleProgress, Progress, console_progress
@@ -33,3 +35,15 @@ def test_updates_before_a_stage_are_ignored_and_silence_is_silent(
         silent.stage("anything")
         silent.update(1, 2)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_notebook_without_widgets_shows_finished_bars(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr("truegraph.progress.find_spec", lambda name: None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with console_progress() as progress:
+            progress.stage("searching")
+    assert "searching" in capsys.readouterr().err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -64,7 +65,11 @@ def console_progress(enabled: bool = True) -> Iterator[Progress]:
         TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         TextColumn("{task.fields[note]}"),
     )
-    with Bars(*columns, console=Console(stderr=True)) as display:
+    console = Console(stderr=True)
+    if console.is_jupyter and find_spec("ipywidgets") is None:
+        # rich moves bars in a notebook by widgets; without them it shows the finished ones
+        console = Console(stderr=True, force_jupyter=False)
+    with Bars(*columns, console=console) as display:
         progress = ConsoleProgress(display)
         yield progress
         progress.finish()

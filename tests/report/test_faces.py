@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from truegraph import InputError, LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph.report.runs import Run
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +62,15 @@ def test_a_graph_without_classes_is_drawn_by_cluster(graph: LearnedGraph) -> Non
     assert "ordered by cluster" in graph.plot().get_supxlabel()
     labelled = graph.plot(labels=np.arange(40) % 2)
     assert "ordered by class" in labelled.get_supxlabel()
+
+
+def test_a_comparison_shows_its_table_and_its_picture(made_up_run: Path) -> None:
+    run = Run.read(made_up_run)
+    text = run._repr_html_()
+    assert html.escape(run.experiment.title) in text
+    assert "<table><thead><tr><th>model</th>" in text
+    for label in run.labels:
+        assert f"<td>{html.escape(label)}</td>" in text
+    assert run.plot(title="a title").axes[0].get_title() == "a title"
+    with pytest.raises(InputError, match="nothing to draw"):
+        run.only([]).plot()

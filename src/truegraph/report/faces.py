@@ -9,9 +9,14 @@ from typing import TYPE_CHECKING, Any
 from truegraph.errors import InputError
 from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
 from truegraph.learning.posterior.samples import GraphSamples
+from truegraph.report.page import Picture
+from truegraph.report.parts.models import model_parts
 from truegraph.report.plots.matrices import adjacency
 from truegraph.report.plots.posterior import given, inclusion_histogram
 from truegraph.report.plots.style import LIGHT, house_style, one_panel, series_colour
+from truegraph.report.run_page import run_page
+from truegraph.report.runs import Run
+from truegraph.report.tables import Entry, Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,6 +32,7 @@ def picture(shown: Any, **options: Any) -> Figure:
         GraphPosterior: inclusion_histogram,
         Certificate: _seconds,
         GraphSamples: _traces,
+        Run: _compared,
     }
     draw = next(draw for kind, draw in drawings.items() if isinstance(shown, kind))
     unknown = next((name for name in options if name != "title"), None)
@@ -43,7 +49,43 @@ def few_lines(shown: Any) -> str:
         return _table("Certificate of a learned graph", _certificate_facts(shown))
     if isinstance(shown, GraphPosterior):
         return _table("Posterior of a learned graph", _posterior_facts(shown))
+    if isinstance(shown, Run):
+        return _run_lines(shown)
     return _table("Graphs drawn from the posterior", _sample_facts(shown))
+
+
+def _run_lines(run: Run) -> str:
+    """Return the first table of a run, under its title and a sentence."""
+    page = run_page([run])
+    tables = [part for part in page.parts if isinstance(part, Table)]
+    text = f"<b>{html.escape(page.title)}</b><p>{html.escape(page.summary)}</p>"
+    if not tables:
+        return text
+    first = tables[0]
+    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in first.rows[0])
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{_cell(entry)}</td>' for entry in row)}</tr>" for row in first.cells()
+    )
+    return f"{text}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+
+
+def _cell(entry: Entry) -> str:
+    text = html.escape(entry.text)
+    return f"<b>{text}</b>" if entry.bold else text
+
+
+def _compared(run: Run, *, title: str | None = None) -> Figure:
+    """Return the first picture that compares the models of a run."""
+    found = next((part for part in model_parts(run) if isinstance(part, Picture)), None)
+    if found is None:
+        raise InputError(
+            "this run has nothing to draw: a picture needs two models with two trials each, or a "
+            "condition that varies; run more."
+        )
+    figure = found.panels[0].figure
+    if title is not None:
+        figure.axes[0].set_title(title)
+    return figure
 
 
 Facts = Sequence[tuple[str, str]]

@@ -11,13 +11,14 @@ from typing import Any
 from truegraph.evaluation import Metric
 from truegraph.experiments import Experiment, TrialRecord, TrialStore, find_task
 from truegraph.experiments.naming import Naming
+from truegraph.faces import Shown
 from truegraph.report.cell_summary import CellSummary, summarise
 from truegraph.report.summary import main_metrics
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run of an experiment.
+class Run(Shown):
+    """A run of an experiment: a comparison of models, which a notebook shows as a table.
 
     Attributes
     ----------
