@@ -2,8 +2,8 @@
 
     python benchmarks/explorer.py
 
-At 5,000 nodes with nearly 50,000 edges, all of them drawn, with labels, predictions and ten columns,
-and at 50,000 nodes, whose edges are drawn for the selected node. The limits are 2 s to the first
+At 5,000 nodes with nearly 50,000 edges, all drawn, with labels, predictions and ten columns, and at
+50,000 nodes, whose edges are drawn for the selected node. The limits are 2 s to the first
 paint and 5 MB at 5,000 nodes; the script ends with an error where they are missed. Chromium draws
 without a graphics card here, so a reader's machine is faster.
 """

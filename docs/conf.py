@@ -75,7 +75,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "within_subsection_order": "FileNameSortKey",
-    "capture_repr": ("_repr_html_", "__repr__"),
+    "capture_repr": ("_repr_html_",),
     "abort_on_example_error": True,
 }
 
