@@ -2,8 +2,8 @@
 Learned edges and nearest neighbours
 ====================================
 
-About as many edges, given otherwise: a list of neighbours gives everybody at least seven, the learned
-graph few to nodes far out and more to those in the middle of many.
+About as many edges, given otherwise: a list of neighbours gives everybody at least seven, the
+learned graph few to nodes far out and more to those in the middle of many.
 """
 
 import numpy as np

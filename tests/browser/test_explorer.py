@@ -102,6 +102,54 @@ def test_a_click_selects_and_a_link_walks_on(open_page, graph, explorer_file: Pa
     assert page.locator("#panel h2").inner_text().startswith("point")
 
 
+def test_a_node_says_all_that_is_known(open_page, graph, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    look(page, "point 20")
+    panel = page.locator("#panel")
+    names = panel.locator("dt").all_inner_texts()
+    assert {"label", "prediction", "entropy", "cluster", "edges", "height"} <= set(
+        [*names, *panel.locator("details dt").all_text_contents()]
+    )
+    chances = [float(text) for text in panel.locator(".chance span:last-child").all_inner_texts()]
+    assert len(chances) == 3
+    assert sum(chances) == pytest.approx(1.0, abs=0.01)
+    heads = panel.locator("th").all_inner_texts()
+    assert [head.replace("\u00ad", "").split("\n")[0].strip() for head in heads] == [
+        *("node", "weight", "probability", "90 % interval", "distance")
+    ]
+    posterior = graph.posterior()
+    best = int(graph.adjacency[[20]].indices[graph.adjacency[[20]].data.argmax()])
+    row = panel.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert row[0].startswith(f"point {best}")
+    assert float(row[2]) == pytest.approx(posterior.inclusion()[20, best], abs=0.01)
+    low, high = (float(text) for text in row[3].split(" to "))
+    assert low == pytest.approx(posterior.interval(0.9)[0][20, best], rel=0.06)
+    assert high == pytest.approx(posterior.interval(0.9)[1][20, best], rel=0.06)
+    assert float(row[4]) == pytest.approx(graph.candidates[20, best], rel=0.01)
+
+
+def test_every_column_colours_and_numbers_give_sizes(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    columns = page.locator("#colour option").all_inner_texts()
+    assert {"label", "prediction", "entropy", "cluster", "edges", "height"} <= set(columns)
+    assert page.locator("#size").input_value() == "edges"
+    seen = set()
+    for name in columns[:-1]:
+        page.select_option("#colour", name)
+        assert page.locator("#legend b").inner_text() == name
+        page.evaluate("new Promise(requestAnimationFrame)")
+        seen.add(page.locator("#drawing").screenshot())
+    assert len(seen) == len(columns) - 1  # no two look the same
+    page.select_option("#colour", "label")
+    marks = page.locator("#legend path").evaluate_all("all => all.map(one => one.outerHTML)")
+    shapes = {mark.split('d="')[1].split('"')[0] for mark in marks[:3]}
+    assert len(shapes) == 3  # shapes tell classes apart without colour
+    before = page.locator("#drawing").screenshot()
+    page.select_option("#size", "height")
+    page.evaluate("new Promise(requestAnimationFrame)")
+    assert page.locator("#drawing").screenshot() != before
+
+
 def test_the_slider_hides_edges_that_are_less_probable(open_page, graph, explorer_file) -> None:
     page = open_page(explorer_file)
     count = page.locator("#panel p").first
