@@ -27,6 +27,7 @@ def test_everything_is_on_the_page_and_escaped() -> None:
     for text in ("Least sure", "decimal commas recognised", "all nodes get one class"):
         assert text in html
     assert "<age>" not in html
+    assert '<p class="summary">2 nodes labelled. 1 thing should be looked at first' in html
     assert html.index("all nodes get one class") < html.rindex("What came in")
 
 
@@ -34,6 +35,7 @@ def test_nothing_is_shown_that_is_not_known() -> None:
     html = answer_page("T", "S", came_in={"edges": None}, learned={}, sure={}).render()
     assert "How sure" not in html
     assert "What was learned" not in html
+    assert "Nothing looks bad." in html
     assert "The columns" not in html
 
 

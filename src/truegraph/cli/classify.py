@@ -243,7 +243,7 @@ def _page(
     return answer_page(
         f"Classes by {document['model']}",
         f"{len(rest):,} of {counted(size['nodes'], 'node')} labelled from "
-        f"{counted(document['given'], 'label')}.",
+        f"{counted(document['given'], 'label')}{_sureness(document['mean_probability'])}.",
         came_in={**files_and_sizes(document["files"], size), "labels given": document["given"]},
         learned={
             "edges of the learned graph": document["learned_edges"],
@@ -260,6 +260,10 @@ def _page(
         notes=document["notes"],
         warnings=heard,
     )
+
+
+def _sureness(mean: float | None) -> str:
+    return "" if mean is None else f"; on average {mean:.0%} of such labels should be right"
 
 
 def _print_summary(document: dict[str, Any], job: _Job) -> None:

@@ -303,7 +303,7 @@ def _page(graph: LearnedGraph, points: Points, job: _Job, heard: Sequence[str]) 
     return answer_page(
         f"Graph of {Path(points.name).name}",
         f"{counted(graph.n_nodes, 'node')}, {counted(graph.n_edges, 'edge')}, "
-        f"{degree:.3g} per node.",
+        f"{degree:.3g} per node: {_proof(certificate)}.",
         came_in={"file": points.name, "points": points.matrix.shape, "metric": job.metric},
         learned={"edges": graph.n_edges, "edges per node": degree, "written to": job.out},
         sure=dict(_quality(certificate, points, job)[1:]),
@@ -325,6 +325,12 @@ def _print_summary(
     certainty = [] if posterior is None else posterior_rows(posterior)
     quality, cost = _quality(graph.certificate, points, job), _cost(graph.certificate, job)
     print_rows([*quality, *certainty, *cost])
+
+
+def _proof(certificate: Certificate) -> str:
+    among = "of all pairs" if certificate.scope == "global" else "of the candidate pairs"
+    proved = "proved" if certificate.converged else "NOT solved, only proved"
+    return f"{proved} within {certificate.relative_gap:.1e} of the best graph {among}"
 
 
 def _quality(certificate: Certificate, points: Points, job: _Job) -> list[tuple[str, str]]:

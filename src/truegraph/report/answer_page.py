@@ -10,6 +10,7 @@ import pandas as pd
 from truegraph.data.columns.wording import plan_rows
 from truegraph.report.page import Facts, Notes, Page, Part
 from truegraph.report.tables import Entry, Table
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from truegraph.data import ColumnPlan
@@ -64,7 +65,13 @@ def answer_page(
     parts += more
     if notes:
         parts.append(Notes("What was recognised and chosen", list(notes)))
-    return Page(title, summary, parts)
+    return Page(title, f"{summary} {_verdict(warnings)}", parts)
+
+
+def _verdict(warnings: Sequence[str]) -> str:
+    if not warnings:
+        return "Nothing looks bad."
+    return f"{counted(len(warnings), 'thing')} should be looked at first: see below."
 
 
 def files_and_sizes(files: Mapping[str, Any], sizes: Mapping[str, Any]) -> dict[str, Any]:
