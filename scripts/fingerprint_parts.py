@@ -135,7 +135,7 @@ def ranking_parts(recommender: Any, seeded: Any = 3) -> Parts:
         "new user": ranked(fitted.recommend_for_history([0, 5, 11], k=5)),
         "reloaded": reloaded(fitted).score_pairs(users.tolist(), items.tolist()),
     }
-    if not hasattr(fitted, "learned_graph_"):
+    if not hasattr(fitted, "fraction_"):
         return parts
     chosen = [fitted.fraction_, list(fitted.validation_recall_.items()), fitted.rank_correlation_]
     removed = [*chosen, fitted.removed_table()]
