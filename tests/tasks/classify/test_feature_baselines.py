@@ -10,15 +10,16 @@ import pytest
 from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
-from truegraph import InputError, NodeClassifier
+from truegraph import GraphLabelSpreading, InputError, NodeClassifier, learn_graph
 from truegraph.tasks.classify.trials import run_trials
 
 POINTS = np.repeat(np.eye(3), 20, axis=0) + np.random.default_rng(0).normal(0, 0.1, (60, 3))
 CLASSES = np.repeat([0, 1, 2], 20)
+MODELS = ["logistic-regression", "label-spreading", "learned-spreading"]
 KNOWN = np.where(np.arange(60) % 5 == 0, CLASSES, -1)
 
 
-@pytest.mark.parametrize("model", ["logistic-regression", "label-spreading"])
+@pytest.mark.parametrize("model", MODELS)
 def test_clear_groups_new_nodes_and_saving(model: str, tmp_path: Path) -> None:
     fitted = NodeClassifier(model, random_state=0).fit(POINTS, KNOWN)
     assert np.array_equal(fitted.predict(), CLASSES)
@@ -44,7 +45,7 @@ def test_a_class_without_training_labels_has_no_chance(planted: Any) -> None:
     assert (results.probabilities[..., 3] == 0.0).all()
 
 
-@pytest.mark.parametrize("model", ["logistic-regression", "label-spreading"])
+@pytest.mark.parametrize("model", MODELS)
 def test_neither_graph_nor_test_labels_are_seen(planted: Any, model: str) -> None:
     given = planted._asdict() | {"seeds": [0, 1, 2]}
     poisoned = (planted.labels + 1) % 3
@@ -58,3 +59,10 @@ def test_neither_graph_nor_test_labels_are_seen(planted: Any, model: str) -> Non
 def test_bad_strength() -> None:
     with pytest.raises(InputError, match="strength=0 must be above 0"):
         NodeClassifier("logistic-regression", options={"strength": 0}).fit(POINTS, KNOWN)
+
+
+def test_learned_spreading_is_the_estimator_on_the_learned_graph() -> None:
+    found = NodeClassifier("learned-spreading", random_state=0).fit(POINTS, KNOWN)
+    graph = learn_graph(POINTS, metric="cosine")
+    wanted = GraphLabelSpreading(graph).fit(KNOWN).predict_proba()
+    np.testing.assert_allclose(found.predict_proba(), wanted, atol=1e-5)

@@ -80,7 +80,8 @@ def test_seeds_decide(planted: Any, quick: Any, model: str) -> None:
 def test_every_method_gives_probabilities_and_beats_chance(
     planted: Any, quick: Any, model: str
 ) -> None:
-    untrained = ("auto", "label-propagation", "label-spreading", "logistic-regression")
+    untrained = ("auto", "label-propagation", "label-spreading", "learned-spreading")
+    untrained += ("logistic-regression",)
     options = quick.get(model, {} if model in untrained else {"epochs": 40})
     results = _run(planted, quick, model, options=options)
     assert results.probabilities.shape == (3, 120, 3)

@@ -33,8 +33,9 @@ class NodeClassifier(NodeEstimator):
     model : str, default="gcn"
         "gcn", "chebynet", "gat", "dfnet-att", "sbm-gcn", "mlp", "appnp",
         "logistic-regression", "label-propagation", "label-spreading" (between the nearest
-        neighbours of the features), "knn" and "gdc" (a GCN on the nearest-neighbour graph of the
-        features, or on the diffused observed graph), "gdc-appnp" or "bgcn-parametric" (the Bayesian
+        neighbours of the features), "learned-spreading" (over the graph learned from them), "knn"
+        and "gdc" (a GCN on the nearest-neighbour graph of the features, or on the diffused observed
+        graph), "gdc-appnp" or "bgcn-parametric" (the Bayesian
         GCN of Zhang et al.). The recipes that learn a graph are in `BayesianNodeClassifier`.
     options : mapping or the model's own settings, optional
         For example ``{"epochs": 100}``; by default those of the model's authors. Networks, "appnp"

@@ -11,11 +11,14 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from truegraph.data.nodes.containers import UNLABELLED
 from truegraph.errors import InputError
+from truegraph.learning import learn_graph
 from truegraph.learning.search.distances import CosineDistance
 from truegraph.nn.graph_operators import normalise_features
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.inputs import NEIGHBOURS, NodeInputs, distance_graph
+from truegraph.tasks.classify.label_spreading import spread_labels
 from truegraph.tasks.classify.methods import LabelPropagation, Method, PropagationOptions
 from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.ensemble import Prediction
@@ -143,3 +146,24 @@ class LabelSpreading(LabelPropagation):
     def graph(self, inputs: NodeInputs) -> csr_array:
         """Return the neighbour graph."""
         return distance_graph(CosineDistance(inputs.raw), NEIGHBOURS)
+
+
+class LearnedSpreading(LabelSpreading):
+    """Labels spread over the graph learned from the features: `GraphLabelSpreading`."""
+
+    def graph(self, inputs: NodeInputs) -> csr_array:
+        """Return the graph learned by cosine distance, with the learner's own defaults."""
+        return learn_graph(inputs.raw, metric="cosine").adjacency
+
+    def spread(
+        self,
+        graph: csr_array,
+        labels: NDArray[np.int64],
+        train: NDArray[np.int64],
+        classes: int,
+        options: SpreadingOptions,
+    ) -> NDArray[np.float32]:
+        """Return class probabilities (N, C) of one trial, on the given graph."""
+        known = np.full(graph.shape[0], UNLABELLED)  # new nodes come after the others
+        known[train] = labels[train]
+        return spread_labels(graph, known, classes, options.alpha).astype(np.float32)

@@ -14,6 +14,7 @@ MODELS = (
     "logistic-regression",
     "label-propagation",
     "label-spreading",
+    "learned-spreading",
     "knn",
     "gdc",
     "gdc-appnp",

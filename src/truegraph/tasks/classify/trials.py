@@ -28,7 +28,7 @@ from truegraph.progress import Progress
 from truegraph.suggestions import suggestion
 from truegraph.tasks.base import Run
 from truegraph.tasks.classify.committee.committee import Committee
-from truegraph.tasks.classify.feature_baselines import LabelSpreading, Logistic
+from truegraph.tasks.classify.feature_baselines import LabelSpreading, LearnedSpreading, Logistic
 from truegraph.tasks.classify.inputs import complete_inputs
 from truegraph.tasks.classify.methods import (
     LabelPropagation,
@@ -50,6 +50,7 @@ class _Methods(Mapping[str, Method]):
             "logistic-regression": Logistic(),
             "label-propagation": LabelPropagation(),
             "label-spreading": LabelSpreading(),
+            "learned-spreading": LearnedSpreading(),
             "knn": Network("gcn", feature_neighbours),
             "gdc": Network("gcn", diffused),
             "gdc-appnp": Network("appnp", diffused),
