@@ -135,15 +135,12 @@ def single_figure(results: Path, source: str) -> str:
 
 
 def pages(results: Path) -> str:
-    """Return a list of the pages of experiments, each with its question."""
+    """Return a list of the pages of experiments."""
     lines = []
     for page in sorted(results.glob("*.md"), key=lambda path: path.stem.replace("_", "-")):
         text = page.read_text(encoding="utf-8")
         title = text.partition("\n")[0].removeprefix("# ")
-        asked = re.search(r"^- \*\*Asked:\*\* (.*)$", text, re.M)
-        if asked is None:
-            raise SystemExit(f"{page} has no line that begins with '- **Asked:** '.")
-        lines.append(f"- [{title}](results/{page.name}): {asked[1]}\n")
+        lines.append(f"- [{title}](results/{page.name})\n")
     return "".join(lines)
 
 
