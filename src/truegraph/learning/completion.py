@@ -144,12 +144,20 @@ class Completion:
             return Completed(self._candidates, self._weights, added)
         rows, columns, distances = (np.concatenate(part) for part in zip(*extra, strict=True))
         weights = np.minimum(self._weakest[rows], self._weakest[columns])
-        at = np.concatenate([self._rows, rows, columns])
-        to = np.concatenate([self._candidates.indices, columns, rows]).astype(np.int32)
+        at, to = np.concatenate([rows, columns]), np.concatenate([columns, rows])
         order = np.lexsort((to, at))
-        indptr = np.zeros(self._candidates.shape[0] + 1, dtype=self._candidates.indptr.dtype)
-        np.cumsum(np.bincount(at, minlength=indptr.size - 1), out=indptr[1:])
-        values = np.concatenate([self._candidates.data, distances, distances])[order]
-        candidates = csr_array((values, to[order], indptr), shape=self._candidates.shape)
-        all_weights = np.concatenate([self._weights, weights, weights])[order]
+        n_nodes = self._candidates.shape[0]
+        keys = self._rows * n_nodes + self._candidates.indices  # sorted, as the entries are
+        place = np.searchsorted(keys, (at.astype(np.int64) * n_nodes + to)[order])
+
+        def merged(own: Any, new: Any) -> Any:
+            return np.insert(own, place, new[order])
+
+        more = np.bincount(at, minlength=n_nodes)
+        indptr = self._candidates.indptr.copy()
+        indptr[1:] += np.cumsum(more).astype(indptr.dtype)
+        values = merged(self._candidates.data, np.concatenate([distances, distances]))
+        indices = merged(self._candidates.indices, to)
+        candidates = csr_array((values, indices, indptr), shape=self._candidates.shape)
+        all_weights = merged(self._weights, np.concatenate([weights, weights]))
         return Completed(candidates, all_weights, added + rows.size)
