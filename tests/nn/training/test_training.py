@@ -244,6 +244,7 @@ def test_a_loss_that_is_not_finite_keeps_the_last_good_weights(problem, monkeypa
     monkeypatch.setattr(GCN, "loss", failing)
     with pytest.raises(TrainingError, match="gcn is not finite in epoch 7 of trial") as caught:
         _train(problem, trials=range(5))
+    assert "The likely cause is features of very different or huge size" in str(caught.value)
     assert caught.value.classifier.weights["first"].isfinite().all()
     kept = caught.value.classifier
     failed = [t for t in range(5) if _same(kept.select([t]), good.select([t]))]
