@@ -278,3 +278,27 @@ def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
         assert [address for address in page.requests if not address.startswith("about:")] == [
             file.as_uri()
         ]
+
+
+def test_heavy_edges_are_wide_and_sure_ones_opaque(
+    open_page, explorer_file: Path, tmp_path: Path
+) -> None:
+    text = explorer_file.read_text(encoding="utf-8")
+    opened = text.replace("\nrecall();\n", "\nrecall();\nwindow.inside = {edges, edgeLook};\n")
+    assert opened != text, "the script ends with recall()"
+    opened = opened.replace("Content-Security-Policy", "no-policy")  # it forbids other scripts
+    (tmp_path / "open.html").write_text(opened, encoding="utf-8")
+    page = open_page(tmp_path / "open.html")
+    rows = page.evaluate(
+        """Array.from({length: inside.edges.count}, (_, edge) => {
+            const look = inside.edgeLook(edge, false);
+            return [inside.edges.weight[edge], look.width, inside.edges.probability[edge],
+                    look.colour[3]];
+        })"""
+    )
+    looks = np.array(rows, dtype=float)
+    weight, width, probability, opacity = looks[np.isfinite(looks).all(axis=1)].T  # learned edges
+    assert np.all(np.diff(width[np.argsort(weight)]) >= 0.0)
+    assert width.max() > width.min() + 1.0
+    assert np.all(np.diff(opacity[np.argsort(probability)]) >= 0.0)
+    assert opacity.max() > opacity.min()
