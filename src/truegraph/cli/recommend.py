@@ -122,6 +122,9 @@ def _document(
     trained = recommender.history_
     removed = getattr(recommender, "removed_negatives_", None)
     choice = getattr(recommender, "choice_", None)
+    chosen = None if choice is None else vars(choice.settings)
+    if trained is not None:
+        chosen = {"learning_rate": recommender.learning_rate_}
     recall = trained.best_recall if trained is not None else getattr(choice, "recall", None)
     return {
         "interactions": str(job.interactions),
@@ -131,7 +134,7 @@ def _document(
         "settings": job.settings()[0],
         "seed": job.seed,
         "k": job.k,
-        "chosen": None if choice is None else vars(choice.settings),
+        "chosen": chosen,
         "fitted_to": "all interactions, after choices on held-out ones",
         "epochs": None if trained is None else len(trained.losses),
         "validation_recall@20": None if recall is None or recall != recall else recall,

@@ -191,6 +191,24 @@ def test_the_learned_graph_of_the_items_is_kept(tmp_path: Path) -> None:
     assert loaded.explain("user 7", "item 1").equals(recommender.explain("user 7", "item 1"))
 
 
+@pytest.mark.parametrize("kind", [Recommender, BayesianRecommender])
+def test_networks_find_their_learning_rate_on_held_out_interactions(
+    kind: Any, tmp_path: Path
+) -> None:
+    few = {name: value for name, value in QUICK.items() if name != "learning_rate"}
+    more = {"fractions": (0.1,), "continued_patience": 3} if kind is BayesianRecommender else {}
+    made = kind("bpr-mf", options=few, random_state=0, **more).fit(DATA)
+    assert made.learning_rate_ == 1e-2  # twelve epochs are too few for the lower one
+    given = kind("bpr-mf", options=QUICK, random_state=0, **more).fit(DATA)
+    tables = [one.recommend(DATA.user_ids, k=5) for one in (made, given)]
+    assert tables[0].equals(tables[1])
+    low = kind("bpr-mf", options=few | {"learning_rate": 1e-3}, random_state=0, **more).fit(DATA)
+    assert low.learning_rate_ == 1e-3
+    assert low.history_.best_recall < made.history_.best_recall
+    made.save(tmp_path)
+    assert kind.load(tmp_path).learning_rate_ == 1e-2
+
+
 @pytest.mark.parametrize("model", [*MODELS, "b bpr-mf"])
 def test_what_recommends_has_seen_all_interactions(model: str) -> None:
     """Choices and the served fit, done by hand: the second has the held-out interactions too."""

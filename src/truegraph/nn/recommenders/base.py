@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -24,6 +24,8 @@ from truegraph.nn.recommenders.bpr import bpr_loss
 from truegraph.nn.recommenders.propagation import mean_of
 from truegraph.nn.recommenders.triples import Sampling, Triples
 
+LEARNING_RATES = (1e-3, 1e-2)  # that are tried; the first where there is nothing to try them on
+
 
 @dataclass(frozen=True)
 class RankingSettings:
@@ -34,7 +36,7 @@ class RankingSettings:
     width : int
         Length of the embedding vectors.
     learning_rate : float or None
-        Step of Adam; None: of 0.001 and 0.01 the better on the validation interactions.
+        Step of Adam; None: 0.001 or 0.01, whichever is better on the validation interactions.
     penalty : float
         Coefficient of the squared length of the batch's vectors.
     batch : int
@@ -52,7 +54,7 @@ class RankingSettings:
     """
 
     width: int = 64
-    learning_rate: float | None = 1e-3
+    learning_rate: float | None = None
     penalty: float = 1e-4
     batch: int = 1024
     negatives: int = 1
@@ -83,6 +85,7 @@ class RankingModel(ABC):
     Parameters
     ----------
     settings : RankingSettings
+        A learning rate of None stands for 0.001; `best_rate` looks for a better one.
     train : csr_array of shape (n_users, n_items)
         Training interactions: the observed graph.
     """
@@ -92,6 +95,8 @@ class RankingModel(ABC):
     sampling: ClassVar[Sampling] = "interactions"
 
     def __init__(self, settings: Any, train: csr_array) -> None:
+        if settings.learning_rate is None:
+            settings = replace(settings, learning_rate=LEARNING_RATES[0])
         self.settings = settings
         self.train = train
         self.n_users, self.n_items = (int(size) for size in train.shape)

@@ -64,7 +64,6 @@ class NGCFSettings(RankingSettings):
         What the next layer gets; "scaled" is RecBole's.
     """
 
-    learning_rate: float = 1e-3
     penalty: float = 1e-5
     layers: int = 3
     message_dropout: float = 0.1

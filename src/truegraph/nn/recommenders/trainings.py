@@ -22,6 +22,7 @@ from truegraph.data.storage import PathLike, read_safetensors, write_safetensors
 from truegraph.errors import InputError
 from truegraph.nn.dropout import derive_seeds
 from truegraph.nn.optimiser import Weights
+from truegraph.nn.recommenders.base import LEARNING_RATES
 from truegraph.nn.recommenders.negatives import NegativePool, negative_pool
 from truegraph.nn.recommenders.registry import RANKING_MODELS, recommender_settings
 from truegraph.nn.recommenders.training import TrainedRanking, one_torch_thread, train_ranking
@@ -30,7 +31,6 @@ from truegraph.nn.recommenders.validation_recall import HeldOutRecall
 from truegraph.progress import Progress
 from truegraph.runtime.locking import file_lock
 
-LEARNING_RATES = (1e-3, 1e-2)
 _BASE, _CONTINUED = 0, 1  # streams of random numbers
 _RECIPE = 2  # of the trainings; base models that were kept under another one are not read
 _CURVES = ("losses", "recalls", "watched")

@@ -40,7 +40,8 @@ class Recommender(FittedRecommender):
         "turbocf", "ease", "itemknn", "popularity"; or the networks "ngcf", "mgccf", "lightgcn"
         and "bpr-mf" (matrix factorisation), of which `BayesianRecommender` has Bayesian versions.
     options : mapping or the model's own settings, optional
-        For example ``{"learning_rate": 1e-3}``.
+        For example ``{"learning_rate": 1e-3}``. Networks find their learning rate on the held-out
+        interactions unless it is given.
     validation_share : float, default=0.1
         Share of each user's interactions that is held out for choices; afterwards the model is
         fitted to all interactions.
@@ -58,6 +59,8 @@ class Recommender(FittedRecommender):
     history_ : TrainedRanking or None
         Of networks loss and validation recall of every epoch of the training that chose how long
         to train.
+    learning_rate_ : float
+        Of networks: the step of Adam that was given or found.
     learned_graph_ : LearnedGraph
         Of "refined": the most probable graph of the items, with its certificate.
     seconds_ : float
@@ -74,6 +77,7 @@ class Recommender(FittedRecommender):
             return self._closed_form(kind, settings, train, held_out, progress)
         trainings = best_rate(self.model, settings, train, held_out, self.seed_, progress=progress)
         self.choice_ = None
+        self.learning_rate_ = trainings.model.settings.learning_rate
         self.history_ = trainings.base(progress)
         first = trained_scorer(trainings, self.history_)
         if held_out is None:
@@ -129,7 +133,7 @@ class BayesianRecommender(FittedRecommender):
     continued_patience : int, default=100
         Epochs without a gain after which the continued training stops.
     options : mapping or the model's own settings, optional
-        Of the base model.
+        Of the base model; its learning rate is found on the held-out interactions unless given.
     validation_share : float, default=0.1
         Share of each user's interactions that is held out for choices; afterwards everything is
         done once more with all interactions.
@@ -153,6 +157,8 @@ class BayesianRecommender(FittedRecommender):
         Between the learned weights and minus the distances of the edges.
     history_ : TrainedRanking
         Loss and validation recall of every epoch of the continued training.
+    learning_rate_ : float
+        The step of Adam that was given or found, for the base and what goes on from it.
     seconds_ : float
 
     References
@@ -182,6 +188,7 @@ class BayesianRecommender(FittedRecommender):
         self.learned_graph_ = served.ranked.graph
         self.rank_correlation_ = served.ranked.rank_correlation
         self.removed_negatives_ = served.removed
+        self.learning_rate_ = trainings.model.settings.learning_rate
         self.fraction_ = found.removed.fraction
         self.validation_recall_ = found.recalls
         self.history_ = found.trained

@@ -50,6 +50,7 @@ class FittedRecommender(RecommenderParameters, TakesSparse, BaseEstimator):
     choice_: Choice | None
     history_: TrainedRanking | None
     learned_graph_: LearnedGraph
+    learning_rate_: float
 
     @abstractmethod
     def _train(

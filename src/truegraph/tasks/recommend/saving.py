@@ -157,6 +157,8 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     settings = recommender_settings(params["model"], document["settings"])
     estimator._scorer = _scorer(params["model"], settings, seen, arrays, files)
     estimator.history_ = _history(arrays, estimator._scorer)
+    if params["model"] in RANKING_MODELS:
+        estimator.learning_rate_ = settings.learning_rate
     if isinstance(estimator, Recommender):
         estimator.choice_ = _choice(params["model"], settings, document["choice"])
         if GRAPH in files:
