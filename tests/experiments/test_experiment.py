@@ -172,6 +172,23 @@ def test_a_part_can_be_written_and_read_again() -> None:
     assert again.trials == 3
 
 
+def test_a_label_names_its_model_alone_and_a_name_all_that_have_it() -> None:
+    beyond = find_experiment("beyond")
+    assert [entry.label for entry in beyond.select(models=["auto"]).models] == ["auto"]
+    assert len(beyond.select(models=["refined", "fast"]).models) == 2
+    content = beyond.to_dict() | {"models": _two_gcns("wide", "narrow")}
+    del content["compare"]
+    both = Experiment.from_dict(content).select(models=["gcn"])
+    assert [entry.label for entry in both.models] == ["wide", "narrow"]
+    content["models"] = _two_gcns("wide", "gcn")
+    one = Experiment.from_dict(content).select(models=["gcn"])
+    assert [entry.label for entry in one.models] == ["gcn"]
+
+
+def _two_gcns(first: str, second: str) -> list[dict[str, Any]]:
+    return [{"name": "gcn", "label": first, "hidden": 64}, {"name": "gcn", "label": second}]
+
+
 def test_a_part_without_the_compared_model_compares_nothing() -> None:
     beyond = find_experiment("beyond")
     assert Experiment.from_dict(beyond.to_dict()).compare == "auto"

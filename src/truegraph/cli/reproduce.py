@@ -31,7 +31,7 @@ def reproduce(
     list_them: bool = flag(INPUT, "List the built-in experiments.", "--list"),
     datasets: str | None = option(MODEL, "Only these of its data sets.", metavar="NAME,..."),
     labels: str | None = option(MODEL, "Only these numbers of labels per class.", metavar="N,..."),
-    models: str | None = option(MODEL, "Only these models, by name or label.", metavar="NAME,..."),
+    models: str | None = option(MODEL, "Only these models, by label or name.", metavar="NAME,..."),
     trials: int | None = option(MODEL, "Trials per cell.", default="the experiment's", least=1),
     out: Path | None = option(
         OUTPUT, "Folder of trials and tables.", metavar="FOLDER", default="runs/NAME"

@@ -232,7 +232,8 @@ class Experiment:
         ----------
         datasets : sequence of str, optional
         models : sequence of str, optional
-            Labels or names of models.
+            Labels of models, or names where no model is labelled so; a name stands for all
+            models that have it.
         trials : int, optional
             Another number of trials, perhaps a larger one.
         **conditions : sequence, optional
@@ -271,7 +272,12 @@ class Experiment:
             return self.models
         known = dict.fromkeys(word for entry in self.models for word in (entry.label, entry.name))
         _some("models", wanted, tuple(known), self.name)
-        return tuple(entry for entry in self.models if {entry.name, entry.label} & set(wanted))
+        labels = {entry.label for entry in self.models}
+        return tuple(
+            entry
+            for entry in self.models
+            if entry.label in wanted or (entry.name in wanted and entry.name not in labels)
+        )
 
 
 def _checked_name(value: Any) -> str:

@@ -42,6 +42,7 @@ def test_poisoned_test_labels_change_nothing(planted: Any) -> None:
     assert clean.weights is not None
     for first, second in zip(clean.beliefs, found.beliefs or [], strict=True):
         assert first.view_weights == second.view_weights
+        assert first.agreement == second.agreement > 0.0
     for first, second in zip(clean.weights, found.weights or [], strict=True):
         assert [v.sharpness for v in first.voices] == [v.sharpness for v in second.voices]
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from truegraph.tasks.classify.committee.opinions import Opinion, open_trial
 from truegraph.tasks.classify.committee.panel import Panel
@@ -40,6 +41,28 @@ def test_trained_recipes_take_weight_from_views_of_the_observed_graph() -> None:
     assert sum(after.values()) == pytest.approx(1.0)
     assert after["observed"] + 2 * after["fast"] == pytest.approx(before["observed"])
     assert panel.weight_of("observed") == before["observed"]
+
+
+def test_agreement_speaks_for_views_of_the_observed_graph() -> None:
+    """By chance features fit the left-out labels better, but they agree across the edges."""
+    panel = _panel(observed=-0.5, features=-0.3)
+    assert panel.weights()["features"] > 0.9
+    panel.agreement = 0.6
+    weights = panel.weights()
+    assert weights["observed"] > weights["features"]
+
+
+def test_the_view_of_the_features_that_agrees_less_counts() -> None:
+    panel = _panel(**{"features": -0.3, "raw features": -0.3})
+    ring = csr_array((np.ones(50), (np.arange(50), (np.arange(50) + 1) % 50)), shape=(50, 50))
+    halves = np.where(np.arange(50)[:, None] < 25, [3.0, 0.0], [0.0, 3.0]).astype(np.float32)
+    first, second = (replace(panel.opinions[-1], scores=scores) for scores in (halves, -halves))
+    panel.opinions[1:] = [first, second]
+    panel.look_across_edges(csr_array(ring + ring.T))
+    assert panel.agreement > 0.5
+    panel.opinions[2] = replace(second, scores=np.zeros((50, 2), np.float32))
+    panel.look_across_edges(csr_array(ring + ring.T))
+    assert panel.agreement == 0.0
 
 
 def test_all_alike() -> None:

@@ -2,7 +2,8 @@ r"""The committee: Bayesian model averaging over what the true graph may be.
 
 1. `first_grounds`: views that need no learning (features only, the observed graph, with and
    without edges that look random, how neighbours differ, which nodes are linked) are weighted by
-   how well they predict left-out training labels.
+   how well they predict left-out training labels, with a prior for views of the observed graph
+   that grows with the agreement of predictions from features across its edges.
 2. `learned_grounds`: graphs are learned from the features and, where that first look speaks for
    the observed graph, from features spread over it; all views are weighted together.
 3. `grow_trees`, `train_members`: where views of the features alone have weight a random forest,
@@ -78,6 +79,9 @@ class Committee(Method):
         with run.stage("views"):
             grounds = first_grounds(inputs, options)
             listen(panels, Views(grounds, inputs), grounds.names)
+            if grounds.has_graph:
+                for panel in panels:
+                    panel.look_across_edges(inputs.graph)
         with run.stage("graph learning"):
             grounds = learned_grounds(grounds, panels, inputs, options)
         views = Views(grounds, inputs)
@@ -177,7 +181,7 @@ def conclude(
     prediction = averaged(parts, factors)
     graph = inputs.graph if grounds.has_graph else None
     false_share = None if grounds.judge is None else grounds.judge.false_share
-    belief = believed(weights, graph, prediction.probabilities, false_share)
+    belief = believed(weights, graph, prediction.probabilities, false_share, panel.agreement)
     voices = [Voice(one.name, weights[one.name], one.sharpness, one.classifier) for one in counting]
     trained = {name: (weights[name], one.weights) for name, one in members.items() if one.weights}
     committee = FittedCommittee(

@@ -7,13 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from truegraph.tasks.classify.committee.belief import agreement_across
 from truegraph.tasks.classify.committee.opinions import Opinion, Trial, class_shares, opinions_on
 from truegraph.tasks.classify.committee.views import KINDS, Views
 from truegraph.tasks.classify.committee.weights import view_weights
 
 _LEAST = 0.005  # weight below which a view is left out
 _NO_GRAPH = 3.0  # prior weight of a view of features alone, those of graphs having 1: about a third
+_ALIKE = ("observed", "cleaned", "both")  # kinds of views for which neighbours are alike
+_TRUST = 10.0  # logarithm of the prior odds that they gain where predictions agree across all edges
 
 
 class Panel:
@@ -32,6 +36,9 @@ class Panel:
     opinions : list of Opinion
     trusts_graph : bool
         Whether the first look speaks for the observed graph.
+    agreement : float
+        How much more alike predictions from features are across observed edges than across random
+        pairs, from 0 to 1.
     recipe_kinds : tuple of str
         Kinds of the views whose hypothesis trained recipes share: those that rest on the observed
         graph or, without one, on the features.
@@ -47,7 +54,8 @@ class Panel:
         self.trial = trial
         self.opinions: list[Opinion] = [class_shares(trial, nodes)]
         self.trusts_graph = False
-        self.recipe_kinds: tuple[str, ...] = ("observed", "cleaned", "both")
+        self.agreement = 0.0
+        self.recipe_kinds: tuple[str, ...] = _ALIKE
         self.taken = 0.0
         self.trees: Opinion | None = None
         self.taken_by_trees = 0.0
@@ -65,8 +73,8 @@ class Panel:
             own = np.full(len(names), 1.0 / len(names))
         else:
             densities = np.array([one.densities for one in self.opinions])
-            prior = [_NO_GRAPH if KINDS.get(name) == "none" else 1.0 for name in names]
-            own = view_weights(densities, np.array(prior), self.trial.seed)
+            prior = np.array([self._prior(name) for name in names])
+            own = view_weights(densities, prior, self.trial.seed)
         found = {name: float(w) for name, w in zip(names, own, strict=True) if w >= _LEAST}
         total = sum(found.values())
         found = {name: weight / total for name, weight in found.items()}
@@ -75,6 +83,22 @@ class Panel:
         if self.trees is not None:
             found = _taken_over(found, ("none",), self.taken_by_trees, [self.trees.name])
         return found
+
+    def _prior(self, name: str) -> float:
+        """Return the weight of a view before any label is left out."""
+        kind = KINDS.get(name)
+        own = _NO_GRAPH if kind == "none" else 1.0
+        return own if kind in _ALIKE else own * float(np.exp(-_TRUST * self.agreement))
+
+    def look_across_edges(self, graph: csr_array) -> None:
+        """Note whether predictions from features alone agree across the edges of a graph (N, N).
+
+        The less of the two views of the features counts: what one of them finds by chance, the
+        other need not.
+        """
+        alone = [one for one in self.opinions if KINDS.get(one.name) == "none"]
+        found = [agreement_across(graph, one.probabilities) for one in alone]
+        self.agreement = min(found, default=0.0)
 
     def left_out_probabilities(self) -> NDArray[np.float64]:
         """Return the class probabilities (n, C) of the training nodes without their own labels.
