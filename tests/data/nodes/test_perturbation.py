@@ -1,4 +1,4 @@
-"""Random removal and addition of edges."""
+"""Removal and addition of edges, at random and by class, and features of noise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph.data.nodes.perturbation import perturb_graph
+from truegraph.data.nodes.perturbation import dice_graph, noisy_features, perturb_graph
 from truegraph.errors import InputError
 
 
@@ -52,3 +52,50 @@ def test_addition_links_unlinked_nodes() -> None:
 def test_what_cannot_be_is_refused(changes: dict[str, float], message: str) -> None:
     with pytest.raises(InputError, match=message):
         perturb_graph(_graph(), **changes)
+
+
+def test_dice_removes_within_classes_and_adds_between_them() -> None:
+    graph, labels = _graph(), np.arange(50) % 3
+    labels[:5] = -1
+    before, after = _edges(graph), _edges(dice_graph(graph, labels, 0.5, random_state=3))
+    removed, added = before - after, after - before
+    changes = round(0.5 * len(before))
+    assert len(removed) == changes // 2
+    assert len(added) == changes - changes // 2
+    assert all(labels[i] == labels[j] >= 0 for i, j in removed)
+    assert all(labels[i] != labels[j] and min(labels[i], labels[j]) >= 0 for i, j in added)
+    assert _edges(dice_graph(graph, labels, 0.5, random_state=4)) != after
+    assert (dice_graph(graph, labels, 0.0) != graph).nnz == 0
+    with pytest.raises(InputError, match="share=-1"):
+        dice_graph(graph, labels, -1.0)
+    with pytest.raises(InputError, match="edges cannot be added"):
+        dice_graph(graph, np.zeros(50, dtype=int), 0.5)
+
+
+def test_dice_without_edges_within_classes_only_adds() -> None:
+    path = csr_array(np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1))
+    after = _edges(dice_graph(path, np.arange(10) % 2, 1.0))
+    assert _edges(path) < after
+    assert len(after) == 18
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "normal", "shuffled"])
+def test_noise_changes_the_features_of_the_chosen_nodes_only(kind: str) -> None:
+    features = csr_array((np.random.default_rng(0).random((200, 30)) < 0.2).astype(float))
+    nodes = np.array([150, 3, 60, 61, 62, 199])
+    found = noisy_features(features, nodes, kind=kind, random_state=1)
+    rest = np.setdiff1d(np.arange(200), nodes)
+    assert (found[rest] != features[rest]).nnz == 0
+    assert (found[nodes] != features[nodes]).nnz > 0
+    again = noisy_features(features, nodes, kind=kind, random_state=1)
+    assert (found != again).nnz == 0
+    if kind == "shuffled":
+        np.testing.assert_array_equal(found.sum(axis=0), features.sum(axis=0))
+    elif kind == "bernoulli":
+        everyone = noisy_features(features, np.arange(200), random_state=1)
+        assert everyone.mean() == pytest.approx(features.mean(), rel=0.1)
+
+
+def test_unknown_feature_noise_is_refused() -> None:
+    with pytest.raises(InputError, match="kind='loud'"):
+        noisy_features(np.eye(3), [0], kind="loud")

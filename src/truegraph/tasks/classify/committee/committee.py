@@ -6,6 +6,8 @@ r"""The committee: Bayesian model averaging over what the true graph may be.
    that grows with the agreement of predictions from features across its edges.
 2. `learned_grounds`: graphs are learned from the features and, where that first look speaks for
    the observed graph, from features spread over it; all views are weighted together.
+   Where edges seem to have been put at labelled nodes to mislead, `set_aside` leaves the views of
+   the observed graph out.
 3. `grow_trees`, `train_members`: where views of the features alone have weight a random forest,
    and where those that rest on the observed graph have weight a trained recipe takes over a part
    of it, if they predict left-out labels as well.
@@ -41,6 +43,7 @@ from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.cross_fitting import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.results import TrialResults
+from truegraph.tasks.classify.trust.surroundings import misleading_edges, rests_on_edges
 
 _DEGREE_OF_FEATURES, _DEGREE_OF_BOTH = 30.0, 80.0
 _LOOK = 0.02  # weight of the observed graph in the first look from which on it is learned from
@@ -87,6 +90,9 @@ class Committee(Method):
         views = Views(grounds, inputs)
         with run.stage("views"):
             hear_learned(panels, grounds, views)
+            if grounds.has_graph:
+                for panel in panels:
+                    set_aside(panel, run)
         if inputs.features_from == "given":
             with run.stage("trees"):
                 grow_trees(panels, views, *inputs.raw.shape)
@@ -163,6 +169,14 @@ def hear_learned(panels: Sequence[Panel], grounds: Grounds, views: Views) -> Non
     ]
     listen(panels, views, rest)
     listen([panel for panel in panels if panel.trusts_graph], views, of_both)
+
+
+def set_aside(panel: Panel, run: Run) -> None:
+    """Let a panel forget the views of the observed graph where its edges seem to mislead."""
+    message = misleading_edges(panel.opinions, panel.trial.train, panel.trial.folds)
+    if message is not None:
+        run.alarm(message)
+        panel.opinions = [one for one in panel.opinions if not rests_on_edges(one.name)]
 
 
 def conclude(

@@ -1,0 +1,1 @@
+"""How far a classifier's answers can be trusted: sets of classes, calibrated probabilities."""
