@@ -78,7 +78,8 @@ class _Surrogate:
 
     def _fitted(self, smoothed: Matrix) -> tuple[Matrix, Matrix]:
         rows = smoothed[self._train]
-        gram = np.linalg.inv(rows.T @ rows + _PENALTY * np.eye(rows.shape[1]))
+        penalised = rows.T @ rows + _PENALTY * np.eye(rows.shape[1])
+        gram = np.asarray(np.linalg.inv(penalised), dtype=np.float64)
         return gram @ (rows.T @ self._wanted), gram
 
     def classes(self, graph: csr_array) -> NDArray[np.int64]:
@@ -220,7 +221,7 @@ def flipped(graph: csr_array, pairs: Pairs) -> csr_array:
 
 def _normalised(graph: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
     middle = csr_array(graph + eye_array(graph.shape[0], format="csr"))
-    degree = np.asarray(middle.sum(axis=1)).ravel()
+    degree = np.asarray(middle.sum(axis=1), dtype=np.float64).ravel()
     root = diags_array(1.0 / np.sqrt(degree))
     return csr_array(root @ middle @ root), degree
 
