@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.evaluation.scores import METRICS, Metric, score_trial
+from truegraph.evaluation.scores import METRICS, SET_METRICS, Metric, score_sets, score_trial
 
 
 def test_a_trial_by_hand() -> None:
@@ -30,3 +30,9 @@ def test_figures_as_text() -> None:
     assert share.signed(0.05) == "+5.0"
     assert share.signed(-0.0001) == "+0.0"
     assert Metric("loss", "lower").signed(-0.5) == "-0.500"
+
+
+def test_sets_by_hand() -> None:
+    members = np.array([[True, False], [True, True], [True, False], [False, True]])
+    assert score_sets(np.array([0, 1, 1, 1]), members) == (0.75, 1.25)
+    assert list(SET_METRICS)[:2] == ["coverage_80", "set_size_80"]

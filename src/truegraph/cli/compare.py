@@ -97,8 +97,11 @@ def classify(asked: _Classify) -> None:
     chosen = cli.classifier_options(names, asked.degree, asked.samples)
     # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
     learning = chosen | {"embedding_seed": asked.seed}
+    from truegraph.evaluation import METRICS
+
     content = {
         "task": "classification",
+        "metrics": list(METRICS),
         "labels": asked.per_class,
         "split": cli.choice("--split", asked.split, ("random", "fixed")),
         "component": cli.choice("--component", asked.component, ("full", "largest")),

@@ -12,11 +12,20 @@ from truegraph.evaluation.metrics import (
     macro_f1,
     negative_log_likelihood,
 )
-from truegraph.evaluation.scores import METRICS, Metric, score_trial
+from truegraph.evaluation.scores import (
+    COVERAGES,
+    METRICS,
+    SET_METRICS,
+    Metric,
+    score_sets,
+    score_trial,
+)
 from truegraph.evaluation.significance import PairedTest, Summary, mean_std, paired_wilcoxon
 
 __all__ = [
+    "COVERAGES",
     "METRICS",
+    "SET_METRICS",
     "Metric",
     "PairedTest",
     "ReliabilityCurve",
@@ -30,5 +39,6 @@ __all__ = [
     "negative_log_likelihood",
     "paired_wilcoxon",
     "reliability_curve",
+    "score_sets",
     "score_trial",
 ]

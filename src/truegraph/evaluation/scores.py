@@ -58,6 +58,16 @@ METRICS = {
     "confidence_detection_auroc": Metric("error AUROC, 1 - max", "higher"),
 }
 
+COVERAGES = (0.8, 0.9, 0.95)  # that prediction sets are asked for in a trial
+SET_METRICS = {
+    name: metric
+    for percent in (round(100 * coverage) for coverage in COVERAGES)
+    for name, metric in (
+        (f"coverage_{percent}", Metric(f"coverage % at {percent}", "neither", True, 1)),
+        (f"set_size_{percent}", Metric(f"set size at {percent}", "lower", digits=2)),
+    )
+}
+
 
 def score_trial(
     labels: NDArray[np.integer],
@@ -93,3 +103,16 @@ def score_trial(
             1.0 - probabilities.max(axis=1), predicted == labels
         ),
     }
+
+
+def score_sets(labels: NDArray[np.integer], members: NDArray[np.bool_]) -> tuple[float, float]:
+    """Return the share of the sets that hold the true class, and the mean size of all sets.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape (n_nodes,)
+    members : ndarray of bool, shape (n_nodes, n_classes)
+        Whether each class belongs to the set of each node.
+    """
+    held = members[np.arange(len(labels)), labels]
+    return float(held.mean()), float(members.sum(axis=1).mean())

@@ -14,7 +14,15 @@ from truegraph.data.nodes.containers import homophily
 from truegraph.data.nodes.registry import REGISTRY
 from truegraph.data.storage import csr_to_arrays
 from truegraph.errors import InputError
-from truegraph.evaluation import METRICS, ReliabilityCurve, reliability_curve, score_trial
+from truegraph.evaluation import (
+    COVERAGES,
+    METRICS,
+    SET_METRICS,
+    ReliabilityCurve,
+    reliability_curve,
+    score_sets,
+    score_trial,
+)
 from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult, finite
 from truegraph.experiments.tasks.opened_data import NODE_FILES, open_nodes, same_data
 from truegraph.runtime.threads import use_threads
@@ -23,6 +31,7 @@ from truegraph.tasks.classify.names import GRAPH_LEARNERS, MODELS
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from truegraph.evaluation import Metric
     from truegraph.learning.learned import LearnedGraph
     from truegraph.tasks.classify.results import TrialResults
 
@@ -37,7 +46,7 @@ class ClassificationTask(Task):
     """Models compared on random or fixed splits of named data sets."""
 
     name = "classification"
-    metrics = METRICS
+    metrics: Mapping[str, Metric] = METRICS | SET_METRICS
     models = MODELS
     keeps = ("graph",)
     files = NODE_FILES
@@ -159,7 +168,27 @@ def _scored(
     if dataset.graph is not None:
         degrees = np.diff(dataset.graph.indptr)[test]
         details["high_degree"] = packed(degrees > np.median(degrees))
-    return {name: finite(value) for name, value in scores.items()}, details
+    found = {name: finite(value) for name, value in scores.items()}
+    return found | _scored_sets(dataset, split, results, trial), details
+
+
+def _scored_sets(
+    dataset: NodeDataset, split: NodeSplit, results: TrialResults, trial: int
+) -> dict[str, float | None]:
+    """Return coverage and size of a trial's prediction sets; None for models without any."""
+    if results.left_out is None:
+        return dict.fromkeys(SET_METRICS)
+    from truegraph.tasks.classify.trust.prediction_sets import sets_from_left_out
+
+    probabilities, test = results.probabilities[trial], np.sort(split.test)
+    unlabelled = np.delete(probabilities, split.train, axis=0)
+    classes = np.arange(probabilities.shape[1])
+    found = []
+    for coverage in COVERAGES:
+        given = (probabilities[test], unlabelled, classes, coverage)
+        sets = sets_from_left_out(results.left_out[trial], *given)
+        found += score_sets(dataset.labels[test], sets.members)
+    return dict(zip(SET_METRICS, found, strict=True))
 
 
 def curve_facts(curve: ReliabilityCurve) -> dict[str, Any]:

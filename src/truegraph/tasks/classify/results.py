@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.tasks.classify.recipes.weight_samples import entropy
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +34,8 @@ class TrialResults:
         Its name.
     beliefs : list of T Belief, or None
         What the committee believes about the true graph.
+    left_out : list of T LeftOutLabels, or None
+        Training nodes predicted without their own labels.
     """
 
     probabilities: NDArray[np.float32]
@@ -44,6 +47,7 @@ class TrialResults:
     notes: tuple[str, ...] = ()
     model: str = ""
     beliefs: list[Any] | None = None
+    left_out: list[LeftOutLabels] | None = None
 
     @property
     def predictions(self) -> NDArray[np.int64]:
@@ -78,6 +82,7 @@ class TrialResults:
             certificates=picked(self.certificates),
             weights=picked(self.weights),
             beliefs=picked(self.beliefs),
+            left_out=picked(self.left_out),
         )
 
 
@@ -95,6 +100,7 @@ def joined_results(
         seconds,
         tuple(notes),
         beliefs=_joined([one.beliefs for one in parts]),
+        left_out=_joined([one.left_out for one in parts]),
     )
 
 

@@ -33,6 +33,7 @@ from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Member
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFolder, Write
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
 _MOST_SAMPLES = 10_000  # passes with dropout, which are drawn anew and not stored
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
+_LEFT_OUT = ("nodes", "labels", "probabilities")
 _LOGISTIC = ("shift", "scale", "coefficients", "intercept")
 
 Estimator = TypeVar("Estimator", bound="NodeEstimator")
@@ -101,6 +103,8 @@ def _fitted_arrays(estimator: NodeEstimator) -> dict[str, NDArray[Any]]:
     }
     if estimator._expected_entropy is not None:
         arrays["expected_entropy"] = estimator._expected_entropy
+    if estimator._left_out is not None:
+        arrays |= {f"left_out.{name}": getattr(estimator._left_out, name) for name in _LEFT_OUT}
     return arrays
 
 
@@ -207,6 +211,9 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator._probabilities = arrays["probabilities"]
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
+    estimator._left_out = None  # as in folders of older versions
+    if "left_out.nodes" in arrays:
+        estimator._left_out = LeftOutLabels(*(arrays[f"left_out.{name}"] for name in _LEFT_OUT))
     estimator._weights = _restored_weights(document["weights"], estimator, arrays, files)
     plan = document.get("plan")  # absent in folders of older versions
     estimator.plan_ = None if plan is None else ColumnPlan.from_document(plan, arrays)
@@ -230,6 +237,13 @@ def _check_sizes(arrays: dict[str, NDArray[Any]]) -> None:
     labels = gate.whole_numbers("labels", arrays["labels"], length=nodes, at_least=UNLABELLED)
     gate.indices("labels", labels[labels != UNLABELLED], classes, what="class")
     gate.indices("train", arrays["train"], nodes)
+    if "left_out.nodes" in arrays:
+        left_out = gate.indices("left_out.nodes", arrays["left_out.nodes"], nodes)
+        own = gate.indices("left_out.labels", arrays["left_out.labels"], classes, what="class")
+        gate.array("left_out.labels", own, (len(left_out),))
+        gate.array(
+            "left_out.probabilities", arrays["left_out.probabilities"], (len(left_out), classes)
+        )
     for name, shape in (("features", (nodes, None)), ("graph", (nodes, nodes))):
         gate.sparse_matrix(name, csr_from_arrays(arrays, name), shape=shape)
 

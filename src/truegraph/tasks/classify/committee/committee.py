@@ -43,6 +43,8 @@ from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.cross_fitting import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.results import TrialResults
+from truegraph.tasks.classify.trust.committee_evidence import left_out_labels
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 from truegraph.tasks.classify.trust.surroundings import misleading_edges, rests_on_edges
 
 _DEGREE_OF_FEATURES, _DEGREE_OF_BOTH = 30.0, 80.0
@@ -59,6 +61,7 @@ class Verdict:
     prediction: Prediction
     belief: Belief
     committee: FittedCommittee
+    left_out: LeftOutLabels
 
 
 class Committee(Method):
@@ -114,6 +117,7 @@ class Committee(Method):
             None if learned is None else [graph.certificate for graph in learned],
             [one.committee for one in verdicts] if run.keep_weights else None,
             beliefs=[one.belief for one in verdicts],
+            left_out=[one.left_out for one in verdicts],
         )
 
 
@@ -192,7 +196,7 @@ def conclude(
     counting = [one for one in panel.heard if one.name in weights]
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     parts += [(weights[name], one.probabilities) for name, one in members.items()]
-    prediction = averaged(parts, factors)
+    prediction, temperature = averaged(parts, factors)
     graph = inputs.graph if grounds.has_graph else None
     false_share = None if grounds.judge is None else grounds.judge.false_share
     belief = believed(weights, graph, prediction.probabilities, false_share, panel.agreement)
@@ -201,7 +205,8 @@ def conclude(
     committee = FittedCommittee(
         grounds, tuple(voices), trained, panel.trial.train, panel.trial.labels, factors
     )
-    return Verdict(prediction, belief, committee)
+    left_out = left_out_labels(panel, members, factors, temperature)
+    return Verdict(prediction, belief, committee, left_out)
 
 
 def main_graph(grounds: Grounds, panel: Panel) -> LearnedGraph | None:

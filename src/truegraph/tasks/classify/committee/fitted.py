@@ -72,7 +72,7 @@ class FittedCommittee:
         for weight, ensemble in self.trained.values():
             found = ensemble.predict(views.trusted_graph, inputs.features)
             parts.append((weight, found.probabilities))
-        return averaged(parts, self.class_factors)
+        return averaged(parts, self.class_factors)[0]
 
     def _probabilities(self, voice: Voice, views: Views, inputs: NodeInputs) -> NDArray[np.float64]:
         classes = len(self.class_factors)
@@ -88,13 +88,14 @@ class FittedCommittee:
 
 def averaged(
     parts: Iterable[tuple[float, NDArray[Any]]], class_factors: NDArray[np.float64]
-) -> Prediction:
-    """Return the mean of predictions (N, C) by their weights, with other class frequencies.
+) -> tuple[Prediction, float]:
+    """Return the mean of predictions (N, C) by their weights, and the temperature that it got.
 
-    Means are less sure than what they are means of, though no less right: the mean gets the
-    confidence that its parts have on average. And all parts are a little better than left-out
-    labels said, since these were predicted from fewer labels. The expected entropy is the mean of
-    the parts' own: what the entropy of the mean has beyond it comes from not knowing the graph.
+    Classes are as frequent as the factors say. Means are less sure than what they are means of,
+    though no less right: the mean gets the confidence that its parts have on average. And all
+    parts are a little better than left-out labels said, since these were predicted from fewer
+    labels. The expected entropy is the mean of the parts' own: what the entropy of the mean has
+    beyond it comes from not knowing the graph.
     """
     total: float = 0.0
     mean: Any = 0.0
@@ -109,6 +110,5 @@ def averaged(
         total += weight
     mean = mean / total
     temperature = min(1.0, confidence_temperature(mean, confidence / total)) / _SHARPER
-    return Prediction(mean.astype(np.float32), (uncertainty / total).astype(np.float32)).at(
-        temperature
-    )
+    found = Prediction(mean.astype(np.float32), (uncertainty / total).astype(np.float32))
+    return found.at(temperature), temperature

@@ -99,6 +99,7 @@ def train_members(
     left_out = left_out_predictions(part, first, run)
     for place, trial in enumerate(tried):
         own = left_out.of_trial(place, first.scalings[-1])
+        panels[trial].recipe_left_out = own
         panels[trial].taken = most * earned_share(panels[trial], views, *own)
     kept = [place for place, trial in enumerate(tried) if panels[trial].taken > 0.0]
     for name in names if kept else ():

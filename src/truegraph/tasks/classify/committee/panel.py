@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,9 @@ class Panel:
         What a random forest of the features says.
     taken_by_trees : float
         Share of the weight of views of the features alone that it takes over.
+    recipe_left_out : tuple of ndarrays, or None
+        Training nodes (m,), their folds, and what classifiers of the trained recipe predict for
+        them (m, C) without the labels of their fold.
     """
 
     def __init__(self, trial: Trial, nodes: int, all_alike: bool) -> None:
@@ -59,6 +63,7 @@ class Panel:
         self.taken = 0.0
         self.trees: Opinion | None = None
         self.taken_by_trees = 0.0
+        self.recipe_left_out: tuple[NDArray[Any], NDArray[Any], NDArray[Any]] | None = None
         self._all_alike = all_alike
 
     @property
@@ -100,14 +105,14 @@ class Panel:
         found = [agreement_across(graph, one.probabilities) for one in alone]
         self.agreement = min(found, default=0.0)
 
-    def left_out_probabilities(self) -> NDArray[np.float64]:
+    def left_out_probabilities(self, members: Collection[str] = ()) -> NDArray[np.float64]:
         """Return the class probabilities (n, C) of the training nodes without their own labels.
 
-        The mean over views and trees by their weights, trained recipes not included, and over the
-        repeats of leaving out; NaN for nodes that are never left out. Weights and temperatures,
-        a few numbers, have seen all labels.
+        The mean over views and trees by their weights, and over the repeats of leaving out; NaN
+        for nodes that are never left out. Rows sum to what trained recipes, `members`, leave of
+        the weight. Weights and temperatures, a few numbers, have seen all labels.
         """
-        weights = self.weights()
+        weights = self.weights(members)
         found = np.zeros((len(self.trial.labels), self.trial.classes))
         for one in self.heard:
             if one.name in weights:

@@ -1,0 +1,32 @@
+"""Labelled nodes with predictions that were made without their own labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutLabels:
+    """Labelled nodes of one trial, predicted without their own labels.
+
+    Attributes
+    ----------
+    nodes : ndarray of int64, shape (m,)
+    labels : ndarray of int64, shape (m,)
+        Their classes.
+    probabilities : ndarray of float64, shape (m, C)
+        Class probabilities by classifiers that have not seen these labels.
+    """
+
+    nodes: NDArray[np.int64]
+    labels: NDArray[np.int64]
+    probabilities: NDArray[np.float64]
+
+
+def nobody(classes: int) -> LeftOutLabels:
+    """Return no labelled nodes at all."""
+    none = np.empty(0, dtype=np.int64)
+    return LeftOutLabels(none, none, np.empty((0, classes)))
