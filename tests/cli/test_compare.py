@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from truegraph.data import load_dataset, random_split
-from truegraph.evaluation import METRICS, paired_wilcoxon, score_trial
+from truegraph.evaluation import METRICS, SET_METRICS, paired_wilcoxon, score_trial
 from truegraph.experiments import TrialStore
 from truegraph.nn.autoencoders.vgae import VGAESettings
 
@@ -50,7 +50,7 @@ def test_classifiers_on_a_data_set_with_everything_written(program, tmp_path: Pa
     assert document["seeds"] == [5, 6]
     assert (document["dataset"], document["per_class"]) == ("cora", 5)
     for model in ("gcn", "bgcn"):
-        assert list(document["models"][model]) == list(METRICS)
+        assert list(document["models"][model]) == list(METRICS | SET_METRICS)
         assert all(len(values) == 2 for values in document["models"][model].values())
         assert min(document["models"][model]["accuracy"]) > 0.5
         assert document["seconds"][model] > 0
@@ -98,7 +98,8 @@ def test_splits_are_those_of_the_library(program) -> None:
             results.probabilities[trial, split.test],
             results.predictive_entropy[trial, split.test],
         )
-        assert {metric: values[trial] for metric, values in found.items()} == scores
+        assert {metric: found[metric][trial] for metric in METRICS} == scores
+        assert not any(found[metric][trial] for metric in SET_METRICS)  # it has no sets
 
 
 def test_summary_on_the_terminal_fits_80_columns(program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -183,7 +183,7 @@ def _scored_sets(
     probabilities, test = results.probabilities[trial], np.sort(split.test)
     unlabelled = np.delete(probabilities, split.train, axis=0)
     classes = np.arange(probabilities.shape[1])
-    found = []
+    found: list[float] = []
     for coverage in COVERAGES:
         given = (probabilities[test], unlabelled, classes, coverage)
         sets = sets_from_left_out(results.left_out[trial], *given)
