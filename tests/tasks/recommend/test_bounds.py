@@ -1,7 +1,8 @@
-"""What may be asked of a recommender: lists of a sensible length, masks of the right size."""
+"""Bounds of recommenders: lengths of lists, sizes of masks, memory with many items."""
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import InputError, Recommender
+from truegraph.data.interactions.interactions import pair_matrix
 
 MATRIX = csr_array((np.random.default_rng(0).random((12, 9)) < 0.4).astype(float))
 
@@ -52,3 +54,20 @@ def test_a_list_may_be_longer_than_the_items(recommender: Recommender) -> None:
 def test_a_mask_of_another_size_is_refused(recommender: Recommender, masked: csr_array) -> None:
     with pytest.raises(InputError, match="masked has shape"):
         recommender.rank_all(masked)
+
+
+@pytest.mark.parametrize("model", ["refined", "ease", "gfcf", "turbocf", "itemknn"])
+def test_no_model_needs_memory_of_items_by_items(model: str) -> None:
+    """Just above 15,000 items, from where on nothing is dense."""
+    n_users, n_items, tastes = 1_000, 16_000, 40
+    users = np.arange(n_users).repeat(20)
+    own = np.random.default_rng(0).integers(n_items // tastes, size=len(users))
+    matrix = pair_matrix(users, users % tastes + tastes * own, (n_users, n_items))
+    options = {"degree": 5} if model == "refined" else None
+    tracemalloc.start()
+    made = Recommender(model, options=options, validation_share=0.0, random_state=0).fit(matrix)
+    table = made.recommend(range(20), k=5)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert (table["item"] % tastes == table["user"] % tastes).mean() > 0.9
+    assert peak < 0.4 * 4 * n_items**2  # of one matrix in single precision
