@@ -3,8 +3,9 @@
     python recbole_lists.py FOLDER MODEL
 
 FOLDER/data/data.{train,valid,test}.inter hold the split (recommendation.py writes them). Best lists
-of 20 items go to FOLDER/lists.npy, by the ids of the files; seconds and settings are printed as
-JSON. Needs recbole, numpy below 2, pandas below 3 and setuptools below 81.
+of 20 items go to FOLDER/lists.npy, by the ids of the files, -1 for users without test interactions;
+seconds and settings are printed as JSON. Needs recbole, numpy below 2, pandas below 3 and
+setuptools below 81.
 """
 
 from __future__ import annotations
@@ -55,11 +56,13 @@ def main() -> None:
         best = torch.load(trainer.saved_model_file, weights_only=False)
         model.load_state_dict(best["state_dict"])
     spent = {"seconds": time.perf_counter() - wall, "processor_seconds": time.process_time() - busy}
-    users = dataset.token2id("user_id", np.arange(dataset.user_num - 1).astype(str))
+    users = test.uid_list.numpy()  # RecBole ranks for users with test interactions only
     model.eval()
     with torch.no_grad():
         _, items = full_sort_topk(users, model, test, k=20, device="cpu")
-    lists = dataset.id2token("item_id", items.numpy()).astype(np.int64)
+    lists = np.full((dataset.user_num - 1, 20), -1)
+    own = dataset.id2token("user_id", users).astype(np.int64)
+    lists[own] = dataset.id2token("item_id", items.numpy()).astype(np.int64)
     np.save(folder / "lists.npy", lists)
     print(json.dumps(spent))
 
