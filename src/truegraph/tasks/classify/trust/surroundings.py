@@ -21,8 +21,9 @@ from truegraph.tasks.classify.committee.views import KINDS
 _REFERENCES = ("features", "learned")
 _ALONE = ("none", "learned")  # kinds of views that no observed edge enters
 # 48 development splits of honest graphs, with random edges and without, fell by 3.3 standard errors
-# at the most; two with a tenth of the edges flipped by an attack by 5.5 and 6.5.
-_ERRORS = 4.5
+# at the most, and of 163 more of Citeseer one by 4.6; two with a tenth of the edges flipped by an
+# attack by 5.5 and 6.5.
+_ERRORS = 5.0
 _DROP = 0.25  # labels drawn by class are never quite like all nodes
 _LEAST = 20  # left-out labels
 
