@@ -221,3 +221,32 @@ def test_warnings_call_the_classes_as_the_file_does(program, tmp_path: Path) -> 
     done = program("classify", *files, "--model", "gcn", "--out", tmp_path / "o.csv")
     assert done.code == 0, done.err
     assert re.search(r"predicted to be of class (starter|family)", " ".join(done.err.split()))
+
+
+def test_edges_that_look_false_are_listed(program, people: Path) -> None:
+    table = pd.read_csv("edges.csv")
+    false = [(f"person {i}", f"person {3 * i + 1}") for i in range(0, 18, 3)]
+    pd.concat([table, pd.DataFrame(false, columns=["source", "target"])]).to_csv(
+        "edges.csv", index=False
+    )
+    options = ["--out", "p.csv", "--edges-out", "judged.csv", "--json", "--quiet"]
+    done = program("classify", *ALL_FILES, *options)
+    assert done.code == 0, done.err
+    judged = pd.read_csv("judged.csv")
+    columns = ["source", "target", "probability", "source_class", "target_class"]
+    assert list(judged.columns) == columns
+    assert len(judged) == len(pd.read_csv("edges.csv"))
+    document = json.loads(done.out)
+    suspect = judged[judged["probability"] <= 0.5]
+    assert document["suspect_edges"] == len(suspect) > 0
+    assert document["edges_out"] == "judged.csv"
+    assert (suspect["source_class"] != suspect["target_class"]).mean() > 0.8
+    assert "Edges that look false" in Path("p.html").read_text()
+
+
+def test_edges_out_needs_edges_and_features(program, people: Path) -> None:
+    done = program(
+        "classify", *ALL_FILES[:2], *ALL_FILES[4:], "--out", "p.csv", "--edges-out", "judged.csv"
+    )
+    assert done.code != 0
+    assert "edges are judged by features" in done.err

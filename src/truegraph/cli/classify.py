@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from truegraph.report.page import Page, Part
     from truegraph.tasks.classify.fitting import NodeEstimator
 
+_SUSPECT = 0.5  # probability of being real up to which an edge is shown as false
+_LEAST_EDGES, _MOST_EDGES = 50, 1_000_000  # that the page judges
+
 
 @dataclass(frozen=True, kw_only=True)
 class _Files(NodeFiles):
@@ -55,6 +59,11 @@ class _Job(AnswerOptions, EdgeOptions, _Files):
     out: Path | None = option(OUTPUT, "Predictions, a .csv file (required).", metavar="FILE")
     graph_out: Path | None = option(
         OUTPUT, "Learned graph, a .csv, .graphml or .npz file.", metavar="FILE"
+    )
+    edges_out: Path | None = option(
+        OUTPUT,
+        "Your edges with the probability that each is real, a .csv file, the falsest first.",
+        metavar="FILE",
     )
     cache: Path | None = cli.CACHE
 
@@ -93,13 +102,16 @@ def classify(job: _Job) -> None:
         classifier = _fit(dataset, options, job)
     seconds = time.perf_counter() - began
     predictions = _predictions(dataset, classifier)
+    judged = _judged_edges(dataset, classifier, job)
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
     document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
+    if judged is not None:
+        document["suspect_edges"] = int((judged["probability"] <= _SUSPECT).sum())
     seen = _explorer(dataset, classifier.learned_graph_, predictions)
     job.show(
         document,
-        lambda: _page(dataset, predictions, document, heard, seen),
+        lambda: _page(dataset, predictions, document, heard, chain(_suspects(judged), seen)),
         lambda: _print_summary(document, job),
     )
 
@@ -116,13 +128,22 @@ def _check(job: _Job) -> None:
         raise InputError(
             f"--graph-out {job.graph_out}: {job.name} learns no graph; use auto or bgcn."
         )
+    if job.edges_out is not None and (job.edges is None or job.features is None):
+        raise InputError(
+            f"--edges-out {job.edges_out}: edges are judged by features; give --edges and "
+            "--features."
+        )
     files = (job.edges, job.features, job.labels)
     job.check_targets(*files)
     for path in files:
         if path is not None:
             check_target("--graph-out", job.graph_out, GRAPH_ENDINGS, str(path))
-    if job.graph_out is not None and job.file.absolute() == job.graph_out.absolute():
-        raise InputError(f"--out and --graph-out are both {job.file}; give two names.")
+            check_target("--edges-out", job.edges_out, (".csv",), str(path))
+    targets = {"--out": job.file, "--graph-out": job.graph_out, "--edges-out": job.edges_out}
+    for one, two in combinations(targets, 2):
+        first, second = targets[one], targets[two]
+        if first is not None and second is not None and first.absolute() == second.absolute():
+            raise InputError(f"{one} and {two} are both {first}; give two names.")
 
 
 def _check_labels(dataset: NodeDataset, job: _Job) -> None:
@@ -173,6 +194,45 @@ def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFram
     return table
 
 
+def _judged_edges(
+    dataset: NodeDataset, classifier: NodeEstimator, job: _Job
+) -> pd.DataFrame | None:
+    """Return the observed edges, the falsest first, and write them if that was asked for.
+
+    None if there is nothing to judge them by, or if nobody asked and they are very many.
+    """
+    if job.edges_out is None:
+        edges = 0 if dataset.graph is None else dataset.graph.nnz // 2
+        if dataset.features is None or not _LEAST_EDGES <= edges <= _MOST_EDGES or not job.page:
+            return None
+    import numpy as np
+
+    from truegraph.data.spreadsheets import write_csv
+
+    table = classifier.suspect_edges(threshold=1.0)
+    names = {"source": dataset.node_names, "target": dataset.node_names}
+    names |= {"source_class": dataset.class_names, "target_class": dataset.class_names}
+    table = table.assign(**{key: np.asarray(named)[table[key]] for key, named in names.items()})
+    if job.edges_out is not None:
+        write_csv(table, job.edges_out, escape=job.escape_formulas)
+    return table
+
+
+def _suspects(judged: pd.DataFrame | None) -> Iterator[Part]:
+    """Yield the table of edges that look false, if there are any."""
+    from truegraph.report.answer_page import table_of
+
+    found = None if judged is None else judged[judged["probability"] <= _SUSPECT]
+    if found is not None and len(found):
+        yield table_of(
+            "Edges that look false",
+            f"{counted(len(found), 'observed edge')} of {len(judged):,} look more like random "
+            "pairs of nodes than like the other edges: by their features, their other neighbours "
+            "and the predicted classes of both ends. The probability is that of being real.",
+            found.rename(columns=lambda name: name.replace("_", " ")),
+        )
+
+
 def _write(
     dataset: NodeDataset, classifier: NodeEstimator, predictions: pd.DataFrame, job: _Job
 ) -> None:
@@ -211,6 +271,7 @@ def _document(
         "learned_edges": None if learned is None else learned.n_edges,
         "notes": [*dataset.notes, *classifier.notes_],
         "graph_out": None if job.graph_out is None else str(job.graph_out),
+        "edges_out": None if job.edges_out is None else str(job.edges_out),
         **job.facts(),
     }
 
@@ -283,4 +344,6 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
-    job.print_facts(rows, document["notes"], job.graph_out)
+    if document.get("suspect_edges"):
+        rows.insert(1, ("suspect", f"{counted(document['suspect_edges'], 'edge')} look false"))
+    job.print_facts(rows, document["notes"], job.graph_out, job.edges_out)

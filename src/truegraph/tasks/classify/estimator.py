@@ -132,6 +132,8 @@ class BayesianNodeClassifier(NodeEstimator):
     uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
         "auto", from not knowing the graph.
+    edge_probability_ : csr_array of shape (N, N)
+        Probability that each observed edge is real; `suspect_edges` lists those that look false.
     plan_ : ColumnPlan or None
         The fitted plan of a DataFrame.
     notes_ : tuple of str

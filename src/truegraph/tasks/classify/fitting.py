@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -31,6 +32,7 @@ from truegraph.tasks.classify.problem import open_problem
 from truegraph.tasks.classify.recipes.weight_samples import entropy
 from truegraph.tasks.classify.results import TrialResults
 from truegraph.tasks.classify.trials import find_method, solve_problem
+from truegraph.tasks.classify.trust.edges import edge_probabilities, suspects
 from truegraph.tasks.classify.trust.prediction_sets import (
     PredictionSets,
     check_calibration,
@@ -40,6 +42,9 @@ from truegraph.tasks.classify.trust.prediction_sets import (
     sets_from_left_out,
 )
 from truegraph.tasks.classify.trust.thresholds import set_scores
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # The accuracy on few nodes is soon perfect, and then GAT's rule would not stop for hours.
 _FEW_VALIDATION = 100
@@ -61,6 +66,7 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
     cache: PathLike | None = None
+    _edge_probability: csr_array | None = None
     _called: NDArray[Any] | None = None  # what warnings call the classes, if not as in `classes_`
 
     @abstractmethod
@@ -148,6 +154,7 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
         self.view_weights_ = None if belief is None else belief.view_weights
         self.observed_graph_weight_ = None if belief is None else belief.observed_graph_weight
         self._left_out = None if results.left_out is None else results.left_out[0]
+        self._edge_probability = None
         self.notes_ = results.notes
         self.seconds_ = results.seconds
         return self
@@ -301,6 +308,37 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
         if self._expected_entropy is None:
             return None
         return np.maximum(0.0, self.predictive_entropy_ - self._expected_entropy)
+
+    @property
+    def edge_probability_(self) -> csr_array:
+        """Probability that each observed edge is real, shape (N, N), one entry per edge.
+
+        Found when it is first asked for, from features, other edges and predicted classes: an
+        edge is false that looks like a random pair of nodes. Needs features and an observed graph.
+        """
+        check_is_fitted(self, "classes_")
+        if self._edge_probability is None:
+            trusts = self.observed_graph_weight_ is None or self.observed_graph_weight_ > 0.0
+            self._edge_probability = edge_probabilities(self._inputs, self._probabilities, trusts)
+        return self._edge_probability
+
+    def suspect_edges(self, k: int | None = None, *, threshold: float = 0.5) -> pd.DataFrame:
+        """Return the observed edges that look false, the falsest first.
+
+        Parameters
+        ----------
+        k : int, optional
+            How many at most; all by default.
+        threshold : float, default=0.5
+            Probability of being real up to which an edge looks false.
+
+        Returns
+        -------
+        table : DataFrame
+            Columns source and target (node numbers, source below target), probability (that the
+            edge is real, see `edge_probability_`), source_class and target_class (predicted).
+        """
+        return suspects(self.edge_probability_, self.predict(), k, threshold)
 
     def save(self, folder: PathLike) -> None:
         """Write the fitted classifier to a folder: JSON, npz and safetensors, no pickle."""

@@ -25,6 +25,7 @@ from truegraph.tasks.classify.committee.features import Matrix, unit_rows
 _LEAST_EDGES = 50
 _MOST_PAIRS = 100_000  # of either kind that the regression sees
 _AT_ONCE = 20_000
+_ALONE = 0.25  # weight of other neighbours below which a node has none
 _UNLIKE = (0.3, 0.5, 0.7)  # quantiles of random pairs below which few real edges are expected
 
 Pairs = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
@@ -50,22 +51,49 @@ class EdgeJudge:
     intercept: float
     false_share: float
 
+    def real(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability that edges with evidence (E, k) are real: (E,)."""
+        logs = (found - self.shift) * self.scale @ self.coefficients + self.intercept
+        return np.clip(1.0 - self.false_share * np.exp(-np.clip(logs, -50.0, 50.0)), 0.0, 1.0)
+
     def cleaned(self, graph: csr_array, coordinates: Matrix) -> csr_array:
         """Return a graph (N', N') whose edges count by the probability that they are real."""
         edges = coo_array(triu(without_diagonal(graph), 1))
-        found = evidence(graph, coordinates, (edges.row, edges.col), are_edges=True)
-        logs = (found - self.shift) * self.scale @ self.coefficients + self.intercept
-        real = np.clip(1.0 - self.false_share * np.exp(-np.clip(logs, -50.0, 50.0)), 0.0, 1.0)
+        real = self.real(evidence(links_of(graph), coordinates, (edges.row, edges.col), True))
         kept = real > 0.0
         parts = (edges.data * real)[kept], (edges.row[kept], edges.col[kept])
         upper = csr_array(parts, shape=graph.shape)
         return csr_array(upper + upper.T)
 
 
+def links_of(graph: csr_array) -> csr_array:
+    """Return a graph without its diagonal, every edge counting one."""
+    links = without_diagonal(graph)
+    links.data[:] = 1.0
+    return links
+
+
 def judge_edges(graph: csr_array, coordinates: Matrix) -> EdgeJudge | None:
     """Learn what tells edges of a graph (N, N) from random pairs; None if there are too few."""
+    if coordinates.shape[1] == 0:
+        return None
+    found = edges_and_pairs(graph)
+    if found is None:
+        return None
+    links, (edges, pairs) = links_of(graph), found
+    return fit_judge(
+        evidence(links, coordinates, edges, are_edges=True),
+        evidence(links, coordinates, pairs, are_edges=False),
+    )
+
+
+def edges_and_pairs(graph: csr_array) -> tuple[Pairs, Pairs] | None:
+    """Draw edges of a graph, all if there are not very many, and as many random pairs.
+
+    None if there are too few edges to learn from.
+    """
     edges = coo_array(triu(without_diagonal(graph), 1))
-    if edges.nnz < _LEAST_EDGES or coordinates.shape[1] == 0:
+    if edges.nnz < _LEAST_EDGES:
         return None
     generator = np.random.default_rng(0)
     some = np.arange(edges.nnz)
@@ -73,8 +101,11 @@ def judge_edges(graph: csr_array, coordinates: Matrix) -> EdgeJudge | None:
         some = np.sort(generator.choice(edges.nnz, _MOST_PAIRS, replace=False))
     drawn = generator.integers(0, graph.shape[0], (2, len(some)))
     drawn = drawn[:, drawn[0] != drawn[1]]
-    observed = evidence(graph, coordinates, (edges.row[some], edges.col[some]), are_edges=True)
-    random = evidence(graph, coordinates, (drawn[0], drawn[1]), are_edges=False)
+    return (edges.row[some], edges.col[some]), (drawn[0], drawn[1])
+
+
+def fit_judge(observed: NDArray[np.float64], random: NDArray[np.float64]) -> EdgeJudge:
+    """Learn what tells edges with evidence (E, k) from random pairs with evidence (P, k)."""
     everything = np.vstack([observed, random])
     shift, deviation = everything.mean(axis=0), everything.std(axis=0)
     scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-9)
@@ -91,28 +122,29 @@ def judge_edges(graph: csr_array, coordinates: Matrix) -> EdgeJudge | None:
 
 
 def evidence(
-    graph: csr_array, coordinates: Matrix, pairs: Pairs, are_edges: bool
+    links: csr_array, coordinates: Matrix, pairs: Pairs, are_edges: bool
 ) -> NDArray[np.float64]:
     """Return what speaks for an edge between two nodes, without looking at that edge: (P, 5).
 
     How alike are the features of the two, of each and the other's other neighbours, and of the
     other neighbours of both; how many neighbours they share, those of few others counting more
-    (Adamic and Adar); and how many of the two have no other neighbour.
+    (Adamic and Adar); and how many of the two have no other neighbour. Neighbours count by the
+    weights of `links`, at most one each.
     """
-    links = without_diagonal(graph)
-    links.data[:] = 1.0
-    degree = np.diff(links.indptr).astype(np.float64)
+    degree = np.asarray(links.sum(axis=1), dtype=np.float64).ravel()
     rarity = 1.0 / np.log(np.maximum(degree, 2.0))
     shared = csr_array(links @ diags_array(np.sqrt(rarity)))
     own = unit_rows(coordinates)
     around = np.asarray(links.astype(np.float32) @ own)
-    less = float(are_edges)
     found = np.empty((len(pairs[0]), 5))
     for start in range(0, len(found), _AT_ONCE):
         one, two = (ends[start : start + _AT_ONCE] for ends in pairs)
         first, second = own[one], own[two]
-        near_one = unit_rows(around[one] - np.float32(less) * second)
-        near_two = unit_rows(around[two] - np.float32(less) * first)
+        less = np.asarray(links[one, two]).ravel() if are_edges else np.zeros(len(one))
+        step = less.astype(np.float32)[:, None]
+        alone = [degree[ends] - less < _ALONE for ends in (one, two)]
+        near_one = unit_rows((around[one] - step * second) * ~alone[0][:, None])
+        near_two = unit_rows((around[two] - step * first) * ~alone[1][:, None])
         common = np.asarray(shared[one].multiply(shared[two]).sum(axis=1)).ravel()
         found[start : start + _AT_ONCE] = np.column_stack(
             [
@@ -120,7 +152,7 @@ def evidence(
                 _products(first, near_two) + _products(second, near_one),
                 _products(near_one, near_two),
                 np.log1p(3.0 * common),
-                (degree[one] <= less) * 1.0 + (degree[two] <= less),
+                alone[0] * 1.0 + alone[1],
             ]
         )
     return found
