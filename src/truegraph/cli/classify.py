@@ -210,9 +210,9 @@ def _judged_edges(
     from truegraph.data.spreadsheets import write_csv
 
     table = classifier.suspect_edges(threshold=1.0)
-    names = {"source": dataset.node_names, "target": dataset.node_names}
-    names |= {"source_class": dataset.class_names, "target_class": dataset.class_names}
-    table = table.assign(**{key: np.asarray(named)[table[key]] for key, named in names.items()})
+    nodes, classes = np.asarray(dataset.node_names), np.asarray(dataset.class_names)
+    names = {"source": nodes, "target": nodes, "source_class": classes, "target_class": classes}
+    table = table.assign(**{column: named[table[column]] for column, named in names.items()})
     if job.edges_out is not None:
         write_csv(table, job.edges_out, escape=job.escape_formulas)
     return table
@@ -222,8 +222,10 @@ def _suspects(judged: pd.DataFrame | None) -> Iterator[Part]:
     """Yield the table of edges that look false, if there are any."""
     from truegraph.report.answer_page import table_of
 
-    found = None if judged is None else judged[judged["probability"] <= _SUSPECT]
-    if found is not None and len(found):
+    if judged is None:
+        return
+    found = judged[judged["probability"] <= _SUSPECT]
+    if len(found):
         yield table_of(
             "Edges that look false",
             f"{counted(len(found), 'observed edge')} of {len(judged):,} look more like random "
