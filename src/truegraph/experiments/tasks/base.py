@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from truegraph.evaluation import Metric
 
 TASKS = {
+    "attacks": "truegraph.experiments.tasks.attacked_graphs:AttackTask",
     "classification": "truegraph.experiments.tasks.classification:ClassificationTask",
     "datasets": "truegraph.experiments.tasks.dataset_statistics:StatisticsTask",
     "graph-quality": "truegraph.experiments.tasks.graph_quality:GraphQualityTask",

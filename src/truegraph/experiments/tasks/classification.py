@@ -114,6 +114,7 @@ class ClassificationTask(Task):
         found = []
         for trial, (seed, split) in enumerate(zip(seeds, splits, strict=True)):
             metrics, details = _scored(dataset, split, results, trial)
+            metrics |= self.more_metrics(dataset, cell, results, trial)
             details["stages"] = stages
             if results.graphs is not None:
                 graph = results.graphs[trial]
@@ -122,6 +123,12 @@ class ClassificationTask(Task):
                     details |= _keep_graph(dataset, graph, cell, seed, context)
             found.append(TrialResult(seed, metrics, details))
         return found
+
+    def more_metrics(
+        self, dataset: NodeDataset, cell: Cell, results: TrialResults, trial: int
+    ) -> dict[str, float | None]:
+        """Return what a task measures beside the metrics of classification."""
+        return {}
 
 
 def split_of(dataset: NodeDataset, cell: Cell, seed: int) -> NodeSplit:
