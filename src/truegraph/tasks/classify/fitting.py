@@ -24,7 +24,7 @@ from truegraph.tasks.base import Run, TakesSparse
 from truegraph.tasks.classify.class_advice import class_advice, share_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
-from truegraph.tasks.classify.inputs import complete_inputs
+from truegraph.tasks.classify.inputs import NodeInputs, complete_inputs
 from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split
 from truegraph.tasks.classify.methods import LabelPropagation
 from truegraph.tasks.classify.new_nodes import extend_inputs
@@ -32,16 +32,9 @@ from truegraph.tasks.classify.problem import open_problem
 from truegraph.tasks.classify.recipes.weight_samples import entropy
 from truegraph.tasks.classify.results import TrialResults
 from truegraph.tasks.classify.trials import find_method, solve_problem
+from truegraph.tasks.classify.trust.answers import TrustedAnswers
 from truegraph.tasks.classify.trust.edges import edge_probabilities, suspects
-from truegraph.tasks.classify.trust.prediction_sets import (
-    PredictionSets,
-    check_calibration,
-    check_coverage,
-    check_smoothing,
-    sets_from_calibration,
-    sets_from_left_out,
-)
-from truegraph.tasks.classify.trust.thresholds import set_scores
+from truegraph.tasks.classify.trust.temperatures import log_degrees
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -62,7 +55,7 @@ class NodeParameters:
     progress: bool = False
 
 
-class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
+class NodeEstimator(TrustedAnswers, NodeParameters, TakesSparse, BaseEstimator):
     """Base class of the node classifiers; subclasses say which model with which options."""
 
     cache: PathLike | None = None
@@ -155,6 +148,7 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
         self.observed_graph_weight_ = None if belief is None else belief.observed_graph_weight
         self._left_out = None if results.left_out is None else results.left_out[0]
         self._edge_probability = None
+        self._calibrations = ()
         self.notes_ = results.notes
         self.seconds_ = results.seconds
         return self
@@ -191,8 +185,16 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
         return self._predict_new(X, edges)
 
     def _predict_new(self, X: Any, edges: Any) -> NDArray[np.float32]:
-        fitted = self._inputs.n_nodes
         extended = extend_inputs(self._inputs, new_points(X, self.plan_), edges)
+        found = self._predict_extended(extended)
+        degrees = log_degrees(extended.graph)[self._inputs.n_nodes :]
+        for one in self._calibrations:
+            found = one.applied(found, degrees).astype(np.float32)
+        return found
+
+    def _predict_extended(self, extended: NodeInputs) -> NDArray[np.float32]:
+        """Return the probabilities of the nodes that inputs have beyond the fitted ones."""
+        fitted = self._inputs.n_nodes
         method = find_method(self.model_)
         if isinstance(self._weights, FittedCommittee | FittedLogistic):
             return self._weights.predict(extended).probabilities[fitted:]
@@ -210,76 +212,6 @@ class NodeEstimator(NodeParameters, TakesSparse, BaseEstimator):
         probabilities = self.predict_proba(nodes, X=X, edges=edges)
         found: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
         return found
-
-    def predict_set(
-        self,
-        nodes: Any = None,
-        *,
-        coverage: float = 0.9,
-        calibration: Any = None,
-        class_conditional: bool = False,
-        smoothing: float = 0.0,
-        X: Any = None,
-        edges: Any = None,
-    ) -> PredictionSets:
-        """Return sets of classes that hold the true class with the asked probability.
-
-        Without `calibration`, thresholds come from the training labels, each predicted without
-        itself, which the recipe "auto" keeps; with few labels they rest more on the probabilities
-        themselves. With it, they come from labels that were set aside (split conformal
-        prediction): then the coverage is guaranteed on average, if these nodes were drawn like
-        those asked for.
-
-        Parameters
-        ----------
-        nodes, X, edges
-            As in `predict_proba`.
-        coverage : float, default=0.9
-            Share of the nodes whose true class shall be in their set.
-        calibration : pair of array-likes (nodes, labels), optional
-            Fitted nodes whose labels were set aside, -1 in the `y` of the fit, and these labels.
-        class_conditional : bool, default=False
-            Whether the coverage shall hold within every class, not only over all of them.
-        smoothing : float, default=0.0
-            With `calibration`, how much of a node's scores is the mean over its neighbours in the
-            observed graph, as in DAPS. Training labels cannot be used with it: the neighbours'
-            predictions know them.
-
-        Returns
-        -------
-        PredictionSets
-            Never empty; `lists()` has the names of the classes.
-
-        References
-        ----------
-        V. Vovk, "Cross-conformal predictors", 2015; S. Zargarbashi, S. Antonelli, A. Bojchevski,
-        "Conformal prediction sets for graph neural networks", ICML 2023.
-        """
-        check_is_fitted(self, "classes_")
-        coverage = check_coverage(coverage)
-        smoothing = check_smoothing(smoothing, calibration is not None and X is edges is None)
-        probabilities = self.predict_proba(nodes, X=X, edges=edges)
-        if calibration is None:
-            if self._left_out is None:
-                raise InputError(
-                    f"the model {self.model_!r} keeps no left-out predictions of its training "
-                    "labels; pass calibration=(nodes, labels) set aside, or use "
-                    "BayesianNodeClassifier(recipe='auto')."
-                )
-            is_open = np.ones(len(self._probabilities), dtype=bool)
-            is_open[self._train] = False
-            given = (probabilities, self._probabilities[is_open], self.classes_, coverage)
-            return sets_from_left_out(self._left_out, *given, class_conditional)
-        aside, labels = check_calibration(
-            calibration, self.classes_, self._train, len(self._probabilities)
-        )
-        everyone = set_scores(self._probabilities, self._inputs.graph, smoothing)
-        asked = set_scores(probabilities)
-        if smoothing > 0.0:
-            asked = everyone if nodes is None else everyone[np.atleast_1d(np.asarray(nodes))]
-        return sets_from_calibration(
-            asked, (everyone[aside], labels), self.classes_, coverage, class_conditional
-        )
 
     @property
     def uncertainty_(self) -> NDArray[np.float64]:

@@ -34,6 +34,7 @@ from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Member
 from truegraph.tasks.classify.recipes.weight_samples import WeightSamples
 from truegraph.tasks.classify.trust.left_out import LeftOutLabels
+from truegraph.tasks.classify.trust.temperatures import NodeTemperatures
 from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFolder, Write
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def save_estimator(estimator: NodeEstimator, folder: PathLike) -> None:
         "plan": None if estimator.plan_ is None else estimator.plan_.to_document(arrays),
         "view_weights": estimator.view_weights_,
         "observed_graph_weight": estimator.observed_graph_weight_,
+        "calibrations": [one.to_list() for one in estimator._calibrations],
     }
     arrays |= _fitted_arrays(estimator)
     writers: dict[str, Write] = {ARRAYS: lambda path: write_npz(path, arrays)}
@@ -211,6 +213,9 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator._probabilities = arrays["probabilities"]
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
+    estimator._calibrations = tuple(
+        NodeTemperatures.from_list(values) for values in document.get("calibrations", ())
+    )
     estimator._left_out = None  # as in folders of older versions
     if "left_out.nodes" in arrays:
         estimator._left_out = LeftOutLabels(*(arrays[f"left_out.{name}"] for name in _LEFT_OUT))

@@ -12,7 +12,7 @@ r"""The committee: Bayesian model averaging over what the true graph may be.
    and where those that rest on the observed graph have weight a trained recipe takes over a part
    of it, if they predict left-out labels as well.
 4. `conclude`: the prediction is the mean of the members' by their weights, sharpened to the
-   confidence that they have on average.
+   confidence that they have on average. Enough left-out labels teach a temperature per node.
 
 Views, temperatures and weights see the training labels only.
 """
@@ -43,9 +43,13 @@ from truegraph.tasks.classify.problem import Problem
 from truegraph.tasks.classify.recipes.cross_fitting import all_wrong
 from truegraph.tasks.classify.recipes.ensemble import Prediction
 from truegraph.tasks.classify.results import TrialResults
-from truegraph.tasks.classify.trust.committee_evidence import left_out_labels
+from truegraph.tasks.classify.trust.committee_evidence import (
+    learned_temperatures,
+    left_out_labels,
+)
 from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 from truegraph.tasks.classify.trust.surroundings import misleading_edges, rests_on_edges
+from truegraph.tasks.classify.trust.temperatures import log_degrees
 
 _DEGREE_OF_FEATURES, _DEGREE_OF_BOTH = 30.0, 80.0
 _LOOK = 0.02  # weight of the observed graph in the first look from which on it is learned from
@@ -197,15 +201,17 @@ def conclude(
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     parts += [(weights[name], one.probabilities) for name, one in members.items()]
     prediction, temperature = averaged(parts, factors)
+    left_out = left_out_labels(panel, members, factors, temperature)
+    temperatures, left_out = learned_temperatures(left_out, inputs.graph)
+    if temperatures is not None:
+        prediction = temperatures.calibrated(prediction, log_degrees(inputs.graph))
     graph = inputs.graph if grounds.has_graph else None
     false_share = None if grounds.judge is None else grounds.judge.false_share
     belief = believed(weights, graph, prediction.probabilities, false_share, panel.agreement)
     voices = [Voice(one.name, weights[one.name], one.sharpness, one.classifier) for one in counting]
     trained = {name: (weights[name], one.weights) for name, one in members.items() if one.weights}
-    committee = FittedCommittee(
-        grounds, tuple(voices), trained, panel.trial.train, panel.trial.labels, factors
-    )
-    left_out = left_out_labels(panel, members, factors, temperature)
+    given = (panel.trial.train, panel.trial.labels, factors, temperatures)
+    committee = FittedCommittee(grounds, tuple(voices), trained, *given)
     return Verdict(prediction, belief, committee, left_out)
 
 

@@ -17,6 +17,7 @@ from truegraph.tasks.classify.committee.weights import Sharpness
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.recipes.ensemble import Ensemble, Prediction, confidence_temperature
 from truegraph.tasks.classify.recipes.weight_samples import entropy
+from truegraph.tasks.classify.trust.temperatures import NodeTemperatures, log_degrees
 
 _SHARPER = 1.15
 
@@ -54,6 +55,8 @@ class FittedCommittee:
         Training nodes and their classes, for the spreading of labels.
     class_factors : ndarray of shape (C,)
         By which the probabilities of the classes are multiplied.
+    temperatures : NodeTemperatures or None
+        Of the nodes, where there were enough labels to learn them.
     """
 
     grounds: Grounds
@@ -62,6 +65,7 @@ class FittedCommittee:
     train: NDArray[np.int64]
     labels: NDArray[np.int64]
     class_factors: NDArray[np.float64]
+    temperatures: NodeTemperatures | None = None
 
     def predict(self, inputs: NodeInputs) -> Prediction:
         """Return the prediction (N', C) for nodes of which the first N are those of the fit."""
@@ -72,7 +76,10 @@ class FittedCommittee:
         for weight, ensemble in self.trained.values():
             found = ensemble.predict(views.trusted_graph, inputs.features)
             parts.append((weight, found.probabilities))
-        return averaged(parts, self.class_factors)[0]
+        prediction, _ = averaged(parts, self.class_factors)
+        if self.temperatures is None:
+            return prediction
+        return self.temperatures.calibrated(prediction, log_degrees(inputs.graph))
 
     def _probabilities(self, voice: Voice, views: Views, inputs: NodeInputs) -> NDArray[np.float64]:
         classes = len(self.class_factors)

@@ -16,6 +16,7 @@ from truegraph.tasks.classify.committee.graphs import PointGraph
 from truegraph.tasks.classify.committee.views import Grounds
 from truegraph.tasks.classify.committee.weights import Sharpness
 from truegraph.tasks.classify.recipes.ensemble import Ensemble
+from truegraph.tasks.classify.trust.temperatures import NodeTemperatures
 
 Arrays = dict[str, NDArray[Any]]
 _START = "committee."
@@ -38,7 +39,7 @@ def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arr
     }
     if grounds.structure is not None:
         arrays["structure"] = grounds.structure
-    judge = grounds.judge
+    judge, temperatures = grounds.judge, committee.temperatures
     if judge is not None:
         arrays |= {f"judge.{name}": getattr(judge, name) for name in _JUDGE}
     there = {}
@@ -61,6 +62,7 @@ def committee_to_arrays(committee: FittedCommittee) -> tuple[dict[str, Any], Arr
         "graphs": there,
         "voices": voices,
         "trained": {name: weight for name, (weight, _) in committee.trained.items()},
+        "temperatures": None if temperatures is None else temperatures.to_list(),
     }
     return document, {f"{_START}{name}": array for name, array in arrays.items()}
 
@@ -95,6 +97,7 @@ def committee_from_arrays(
             classifier = Forest(*(own[f"{number}.{part}"] for part in _FOREST))
         voices.append(Voice(str(name), float(weight), Sharpness(float(factor)), classifier))
     members = {name: (float(w), trained[name]) for name, w in document["trained"].items()}
-    return FittedCommittee(
-        grounds, tuple(voices), members, own["train"], own["labels"], own["class_factors"]
-    )
+    values = document.get("temperatures")  # absent in folders of older versions
+    temperatures = None if values is None else NodeTemperatures.from_list(values)
+    given = (own["train"], own["labels"], own["class_factors"], temperatures)
+    return FittedCommittee(grounds, tuple(voices), members, *given)

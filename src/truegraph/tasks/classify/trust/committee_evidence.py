@@ -1,16 +1,27 @@
-"""What a committee would have predicted for its training nodes without their own labels."""
+"""What a committee would have predicted for its training nodes without their own labels.
+
+From enough of them follow temperatures of all nodes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from truegraph.tasks.classify.committee.panel import Panel
 from truegraph.tasks.classify.recipes.cross_fitting import fitted_temperature
 from truegraph.tasks.classify.recipes.ensemble import tempered
 from truegraph.tasks.classify.trust.left_out import LeftOutLabels
+from truegraph.tasks.classify.trust.temperatures import (
+    LEAST_LABELS,
+    NodeTemperatures,
+    fit_temperatures,
+    log_degrees,
+)
 
 
 def left_out_labels(
@@ -46,3 +57,18 @@ def left_out_labels(
     found = mean[seen] * factors
     found /= found.sum(axis=1, keepdims=True)
     return LeftOutLabels(panel.trial.train[seen], labels[seen], tempered(found, temperature))
+
+
+def learned_temperatures(
+    left_out: LeftOutLabels, graph: csr_array
+) -> tuple[NodeTemperatures | None, LeftOutLabels]:
+    """Return the temperatures that left-out labels teach, and these labels' nodes at theirs.
+
+    None, and the nodes as they are, where the labels are too few.
+    """
+    if len(left_out.nodes) < LEAST_LABELS:
+        return None, left_out
+    degrees = log_degrees(graph)
+    own = degrees[left_out.nodes]
+    found = fit_temperatures(left_out.probabilities, left_out.labels, own, float(degrees.mean()))
+    return found, replace(left_out, probabilities=found.applied(left_out.probabilities, own))

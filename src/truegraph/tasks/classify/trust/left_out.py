@@ -26,6 +26,15 @@ class LeftOutLabels:
     probabilities: NDArray[np.float64]
 
 
+def joined(first: LeftOutLabels, second: LeftOutLabels) -> LeftOutLabels:
+    """Return the nodes of both."""
+    return LeftOutLabels(
+        np.concatenate([first.nodes, second.nodes]),
+        np.concatenate([first.labels, second.labels]),
+        np.concatenate([first.probabilities, second.probabilities]),
+    )
+
+
 def nobody(classes: int) -> LeftOutLabels:
     """Return no labelled nodes at all."""
     none = np.empty(0, dtype=np.int64)
