@@ -41,9 +41,6 @@ TESTED_IN = {
         name: f"learning/partitioned/test_{test}"
         for name, test in {
             "distributed": "learn::test_one_call_without_storage_cleans_up",
-            "learning/partitioned/block_point": (
-                "learn::test_the_certificate_is_that_of_the_whole_problem"
-            ),
             "learning/partitioned/block_tasks": "learn::test_a_killed_run_goes_on_to_the_same_bits",
             "learning/partitioned/blocks": (
                 "learn::test_candidates_recall_and_weights_are_those_of_one_process"

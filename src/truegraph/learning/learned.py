@@ -50,7 +50,7 @@ class Certificate(Shown):
         `GraphLearner.update` the share that are candidates, of old and new nodes.
     solver, iterations, inner_iterations, stalled
         How the solving went, all solves of the density search together; stalled says that
-        Newton's method had stalled, so that an interior point method took over.
+        Newton's method had stalled, so that the nodes that caused it were solved apart.
     seconds : dict
         Seconds per stage: search, candidates, solve, total.
     added_edges : int
@@ -90,8 +90,12 @@ class Certificate(Shown):
         return (
             f"the {self.solver} solver stopped after {self.iterations} iterations at a relative "
             f"gap of {self.relative_gap:.1e}, above tol={self.tolerance:g}; the graph is feasible "
-            "but not certified to tol. Raise max_iter or tol"
-            + ("" if self.solver == "newton" else ", or use solver='newton'")
+            "but not certified to tol. Raise max_iter or tol, or "
+            + (
+                "even out the distances: scale the columns, or use local_scaling=7"
+                if self.solver == "newton"
+                else "use solver='newton'"
+            )
         )
 
 

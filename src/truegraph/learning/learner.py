@@ -77,7 +77,9 @@ class GraphLearner(TransformerMixin, BaseEstimator):
     tol : float, default=1e-6
         Relative duality gap to reach.
     max_iter : int, optional
-        Iterations per solve; default 500 for "newton" and 1000 for "primal-dual".
+        Iterations per solve; default 500 for "newton" and 1000 for "primal-dual". "newton" also
+        stops after 20 times as many passes over the candidate pairs. A solve that stops early
+        gives a graph that is feasible, with ``certificate_.converged`` False and a warning.
     first_theta : float, optional
         Where the search for the wanted degree begins, unless it is far off. The theta of a graph
         that was learned before from similar data saves time.

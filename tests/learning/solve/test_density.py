@@ -172,3 +172,16 @@ def test_a_given_theta_asks_for_as_many_candidates_as_it_needs() -> None:
     graph = learn_graph(points, theta=dense.certificate.theta)
     assert graph.certificate.degree == pytest.approx(60.0, rel=0.02)
     assert np.diff(graph.candidates.indptr).min() >= 150
+
+
+def test_ties_do_not_drive_theta_up() -> None:
+    """Pairs at distance zero stay edges for every theta: the rest needs no extreme one."""
+    rng = np.random.default_rng(9)
+    points = np.minimum(rng.geometric(0.6, size=(3000, 4)), 5).astype(np.float64)
+    tied = learn_graph(points, degree=5, candidate_ratio=6)
+    distances = tied.candidates.data
+    floor = np.count_nonzero(distances == 0.0) / 3000
+    assert floor > 5.0
+    assert tied.certificate.degree == pytest.approx(floor, rel=0.015)
+    assert tied.certificate.theta * distances[distances > 0.0].min() < 20.0
+    assert tied.certificate.iterations < 40

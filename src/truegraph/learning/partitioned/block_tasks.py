@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning.partitioned.block_point import BlockPoint
 from truegraph.learning.partitioned.blocks import load_block, positions_of
 from truegraph.learning.partitioned.folder import Folder
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
 from truegraph.learning.solve import kernels
+from truegraph.learning.solve.block_point import BlockPoint, block_candidates
 from truegraph.learning.solve.dual import Problem
-from truegraph.learning.solve.solver import Newton
+from truegraph.learning.solve.newton import Newton
 
 Floats = NDArray[np.float64]
 
@@ -153,15 +153,7 @@ def solve_together(
     tol: float,
 ) -> tuple[Floats, int]:
     """Solve some nodes of all partitions, all others fixed; return multipliers and steps."""
-    lengths, columns, distances = rows
-    inside = np.isin(columns, nodes)
-    halo = np.unique(columns[~inside])
-    local = np.where(
-        inside, np.searchsorted(nodes, columns), len(nodes) + np.searchsorted(halo, columns)
-    ).astype(np.int32)
-    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    shape = (len(nodes), len(nodes) + len(halo))
-    candidates = csr_array((distances, local, indptr), shape=shape)
+    candidates, halo = block_candidates(nodes, *rows)
     snapshot = Folder(plan.folder).mapped("snapshot")
     pairs = np.concatenate([snapshot[nodes], snapshot[halo]])
     return _descended(BlockPoint(Problem(candidates), theta, pairs), tol, 2 * _STEPS)

@@ -31,7 +31,9 @@ from truegraph.errors import ConvergenceWarning
 from truegraph.learning.posterior.truncated_normal import moments
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
-from truegraph.learning.solve.solver import SMALL, Newton, is_flat
+from truegraph.learning.solve.newton import Newton
+from truegraph.learning.solve.solver import is_flat
+from truegraph.learning.solve.stiff_part import SMALL
 from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]

@@ -4,6 +4,10 @@ A node alone, as if all neighbours had its own multiplier, solves a problem of i
 form. The edges that these multipliers would give can be counted in one pass over the pairs, and
 the theta that gives the wanted number is a good first guess; solving and following the secant of
 the reached degree in log theta then meets the wanted degree.
+
+Pairs at distance zero are edges for every theta. Where there are more of them than edges wanted,
+hardly any other edges are, and theta need only be so large: beyond, problems become stiff and
+nothing else changes.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ _MAX_COUNTS = 60
 _FARTHEST = 20.0  # in log theta, from the scale of the distances
 _FAR_OFF = 1.3  # times the wanted degree, or a part of it: not near enough to begin there
 _FIRST_SLOPE = 1.2  # of log theta over log degree: the degree falls a little slower than theta
+_ABOVE_TIES = 5e-3  # relative: the degree to look for where ties alone give more than is wanted
 
 
 @_compiled
@@ -101,6 +106,7 @@ def match_degree(
         Where to begin without one, if it is not far off; default: a guess from counted edges.
     """
     assert degree is not None
+    degree = max(degree, (1.0 + _ABOVE_TIES) * _tied_degree(candidates))
     theta = start.theta if start is not None else _first_theta(candidates, degree, first_theta)
     search = _DegreeSearch(degree)
     accuracy = max(tol, _ROUGH_TOLERANCE)
@@ -109,7 +115,8 @@ def match_degree(
     for _ in range(_MAX_SOLVES):
         start = solve(theta, tol=accuracy, start=start, rough=accuracy > tol)
         error = search.record(theta, start.degree)
-        close = error <= CLOSE or search.exhausted
+        # Without convergence in one solve, others will not do better.
+        close = error <= CLOSE or search.exhausted or start.exhausted
         if close and accuracy > tol:
             # The rough solve was close: from here on every solve is accurate.
             accuracy = tol
@@ -121,6 +128,11 @@ def match_degree(
             break
         theta = search.following()
     return best if best is not None else solve(theta, tol=tol, start=start)
+
+
+def _tied_degree(candidates: csr_array) -> float:
+    """Return the mean number of pairs at distance zero per node."""
+    return float(np.count_nonzero(candidates.data == 0.0)) / candidates.shape[0]
 
 
 def _first_theta(candidates: csr_array, degree: float, given: float | None) -> float:

@@ -18,18 +18,19 @@ At the optimum lam_i d_i = 1, and for w = w(lam) the duality gap is exactly
 sum_i (lam_i d_i - 1 - log(lam_i d_i)): a proof of accuracy that costs nothing.
 
 We maximise the dual by Newton's method for relative changes of lam, so that no positivity bound
-can throttle the step. Where the kinks of max(0, .) make it stall, an interior point method takes
-over (`truegraph.learning.solve.interior`). The cost is linear in the candidate pairs.
+can throttle the step. Where the kinks of max(0, .) make it stall, the nodes that cause it are
+solved apart (`truegraph.learning.solve.stiff_part`), and where that is not enough, an interior
+point method takes over (`truegraph.learning.solve.interior`). The cost is linear in the candidate
+pairs, and has a budget (`truegraph.learning.solve.newton`).
 """
 
 from __future__ import annotations
 
 import math
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,22 +39,13 @@ from scipy.sparse import csr_array
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.interior import Interior
+from truegraph.learning.solve.newton import Newton, budget
+from truegraph.learning.solve.stiff_part import SMALL, first_sweeps, solve_stiff
 from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
-Point = TypeVar("Point", bound=DualPoint)
 
-# Newton's method counts as stalled after so many steps, two tiny ones in a row, or so many short
-# ones within a window: each of these takes many tries to find.
-_MOST_STEPS = 150
-_TINY_STEP = 3e-4
-_SHORT_STEP = 0.02
-_MOST_SHORT = 18
-_WINDOW = 30
-_IDLE_STEPS = 8  # in a row, that change nothing but by rounding
-_ACCURACY, _FINE_ACCURACY = 1e-2, 1e-8  # of the interior point method's linear systems
 _ROUGH_SHARE = 0.01  # of the tolerance, to which a rough solve follows the interior point method
-SMALL = 2_000_000  # stored candidate entries
 
 
 @dataclass(frozen=True)
@@ -76,7 +68,9 @@ class Solution:
         The solver's own state, from which a neighbouring problem is started, and from which the
         same problem is solved further; None for the paper's solver, which always starts at zero.
     stalled : bool
-        Whether Newton's method stalled and the interior point method took over.
+        Whether Newton's method stalled, so that the stiff part of the nodes was solved apart.
+    exhausted : bool
+        Whether the solve ended because its budget did.
     """
 
     theta: float
@@ -91,6 +85,7 @@ class Solution:
     inner_iterations: int = 0
     stalled: bool = False
     interior: Interior | None = None
+    exhausted: bool = False
 
     @cached_property
     def weights(self) -> Floats:
@@ -116,82 +111,6 @@ def one_parameter_form(alpha: float, beta: float) -> tuple[float, float]:
     The paper's beta |A|_F^2 counts every pair twice, so it is 2 beta |w|^2 here.
     """
     return 1.0 / math.sqrt(2.0 * alpha * beta), math.sqrt(alpha / (2.0 * beta))
-
-
-class Newton:
-    """Newton's method with a line search, counting its work across restarts."""
-
-    def __init__(self, max_iter: int, on_step: Callable[[int, float], None] | None) -> None:
-        self.max_iter = max_iter
-        self.on_step = on_step
-        self.iterations = 0
-        self.inner = 0
-
-    def run(self, point: Point, done: Callable[[Point], bool], *, may_stall: bool = True) -> Point:
-        """Descend from point until done, out of iterations, at rounding or stalled.
-
-        It stalls with two tiny steps in a row, mostly short ones, or too many.
-        """
-        last = self.max_iter if not may_stall else min(self.max_iter, self.iterations + _MOST_STEPS)
-        tiny = idle = 0
-        short: deque[bool] = deque(maxlen=_WINDOW)
-        while not done(point) and self.iterations < last:
-            step, inner = point.newton_step()
-            self.iterations += 1
-            self.inner += inner
-            following, length = _line_search(point, step)
-            if following is None:
-                break
-            idle = idle + 1 if following.value >= point.value - _rounding(point) else 0
-            tiny = tiny + 1 if length < _TINY_STEP else 0
-            short.append(length < _SHORT_STEP)
-            point = following
-            if self.on_step is not None:
-                self.on_step(self.iterations, point.gap)
-            stalled = tiny >= 2 or sum(short) >= _MOST_SHORT
-            if (stalled and may_stall) or idle >= _IDLE_STEPS:
-                break
-        return point
-
-    def follow(self, interior: Interior, done: Callable[[DualPoint], bool]) -> DualPoint:
-        """Follow the interior point method until done, out of steps or at rounding.
-
-        Returns the best point that was met.
-        """
-        best = interior.sharp()
-        idle = 0
-        while not done(best) and self.iterations < self.max_iter and idle < _IDLE_STEPS:
-            before, settled = interior.gap, interior.gap <= _rounding(best)
-            self.inner += interior.step(_FINE_ACCURACY if settled else _ACCURACY)
-            self.iterations += 1
-            point = interior.sharp()
-            if self.on_step is not None:
-                self.on_step(self.iterations, point.gap)
-            improved = point.relative_gap < best.relative_gap
-            # Nodes with tiny weights come last: they need a gap far below what others notice.
-            falling = interior.gap < (0.5 if settled else 0.99) * before
-            idle = 0 if improved or falling else idle + 1
-            if improved or not settled:
-                best = point
-        return best
-
-
-def _rounding(point: DualPoint) -> float:
-    """How far two values of the dual may differ by rounding alone."""
-    return 1e-13 * max(1.0, abs(point.value))
-
-
-def _line_search(point: Point, step: Floats) -> tuple[Point | None, float]:
-    """Armijo's rule with an allowance for rounding; (None, 0) when no step descends."""
-    slope = float(np.sum(point.gradient * step))  # not BLAS: its sums depend on the threads
-    allowance = _rounding(point)
-    length = 1.0
-    while length > 1e-9:
-        trial = point.moved(step, length)
-        if trial.value <= point.value + 1e-4 * length * slope + allowance:
-            return trial, length
-        length *= 0.5
-    return None, 0.0
 
 
 def solve(
@@ -222,24 +141,43 @@ def solve(
     on_step : callable, optional
         Called with (iteration, gap) after every step.
     """
-    newton = Newton(max_iter, on_step)
+    newton = Newton(max_iter, on_step, budget(max_iter, candidates.nnz))
+    flatness = math.sqrt(tol)
 
     def optimal(point: DualPoint) -> bool:
-        return point.relative_gap <= tol and is_flat(point, math.sqrt(tol))
+        return point.relative_gap <= tol and is_flat(point, flatness)
 
     # On a small problem threads save little, and on a busy machine they wait for one another.
     with thread_limit(1 if candidates.nnz < SMALL else None):
-        if start is not None and start.stalled:
-            interior = _continued(candidates, theta, start)
-        else:
+        if start is None or not start.stalled:
             point = newton.run(_first_point(candidates, theta, start), optimal)
-            if optimal(point) or newton.iterations >= max_iter:
-                return _solution(point, tol, newton, None, start)
-            interior = Interior(point.problem, theta)
+            if optimal(point) or newton.is_exhausted:
+                return _solution(point, tol, newton, start)
+        if start is None or start.interior is None:
+            point = _swept_point(candidates, theta, start, newton)
+            if not rough:
+                point = solve_stiff(point, optimal, flatness, newton)
+            if rough or optimal(point) or newton.is_exhausted:
+                return _solution(point, tol, newton, start, stalled=True)
+        interior = _continued(candidates, theta, start)
         point = newton.follow(interior, partial(_counts, interior, tol) if rough else optimal)
         if not rough and not optimal(point):
             point = newton.run(point, optimal)
-        return _solution(point, tol, newton, interior, start)
+        return _solution(point, tol, newton, start, stalled=True, interior=interior)
+
+
+def _swept_point(
+    candidates: csr_array, theta: float, start: Solution | None, newton: Newton
+) -> DualPoint:
+    """Return a point after the first sweeps: that of the same problem, or else a new one.
+
+    New ones begin with every node alone: sweeps forget another theta's solution too slowly.
+    """
+    if start is not None and start.stalled:
+        point: DualPoint = start.point
+        if point.theta == theta and point.problem.candidates is candidates:
+            return point
+    return first_sweeps(_first_point(candidates, theta, None), newton)
 
 
 def _counts(interior: Interior, tol: float, point: DualPoint) -> bool:
@@ -248,14 +186,13 @@ def _counts(interior: Interior, tol: float, point: DualPoint) -> bool:
     return small and interior.imbalance <= math.sqrt(tol) and bool((point.active > 0).all())
 
 
-def _continued(candidates: csr_array, theta: float, start: Solution) -> Interior:
+def _continued(candidates: csr_array, theta: float, start: Solution | None) -> Interior:
     """Return the interior point to go on from: that of the same problem, or else a new one."""
-    problem = start.point.problem
-    if problem.candidates is not candidates:
-        problem = Problem(candidates)
-    elif start.interior is not None and start.theta == theta:
+    if start is None or start.point is None or start.point.problem.candidates is not candidates:
+        return Interior(Problem(candidates), theta)
+    if start.interior is not None and start.theta == theta:
         return start.interior
-    return Interior(problem, theta)
+    return Interior(start.point.problem, theta)
 
 
 def _first_point(candidates: csr_array, theta: float, start: Solution | None) -> DualPoint:
@@ -303,8 +240,10 @@ def _solution(
     point: DualPoint,
     tol: float,
     newton: Newton,
-    interior: Interior | None,
     start: Solution | None,
+    *,
+    stalled: bool = False,
+    interior: Interior | None = None,
 ) -> Solution:
     primal, repaired = point.dual + point.gap, None
     if not math.isfinite(primal):
@@ -321,6 +260,7 @@ def _solution(
         point=point,
         repaired=repaired,
         inner_iterations=newton.inner + (0 if start is None else start.inner_iterations),
-        stalled=interior is not None,
+        stalled=stalled,
         interior=interior,
+        exhausted=newton.is_exhausted,
     )

@@ -1,4 +1,4 @@
-"""The dual of one partition's nodes, with the multipliers of all other nodes fixed.
+"""The dual of some of the nodes, with the multipliers of all other nodes fixed.
 
 Its pairs are of two kinds: between own nodes, stored in both directions, and from an own node to
 the halo, stored once. Newton's method is that of the whole problem (`truegraph.learning.solve`).
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
@@ -55,8 +56,32 @@ class BlockPoint(DualPoint):
 
     @property
     def shared_value(self) -> float:
-        """Minus this partition's part of the dual; pairs to the halo count half at either end."""
+        """Minus the own nodes' part of the dual; pairs to the halo count half at either end."""
         return self.value - 0.5 * float(self.outside.sum())
+
+
+def block_candidates(
+    nodes: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any], distances: Floats
+) -> tuple[csr_array, NDArray[Any]]:
+    """Return the candidates (own nodes, own nodes + halo) of some nodes, and the halo.
+
+    Parameters
+    ----------
+    nodes : ndarray of shape (own nodes,)
+        Ascending.
+    lengths : ndarray of shape (own nodes,)
+        Candidate pairs of each.
+    columns, distances : ndarray of shape (pairs,)
+        The other ends of the pairs, row by row, and their distances.
+    """
+    inside = np.isin(columns, nodes)
+    halo = np.unique(columns[~inside])
+    local = np.where(
+        inside, np.searchsorted(nodes, columns), len(nodes) + np.searchsorted(halo, columns)
+    ).astype(np.int32)
+    indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    shape = (len(nodes), len(nodes) + len(halo))
+    return csr_array((distances, local, indptr), shape=shape), halo
 
 
 @njit(parallel=True, cache=True, nogil=True)
