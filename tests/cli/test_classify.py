@@ -250,3 +250,30 @@ def test_edges_out_needs_edges_and_features(program, people: Path) -> None:
     )
     assert done.code != 0
     assert "edges are judged by features" in done.err
+
+
+def test_sets_of_classes(program, people: Path) -> None:
+    done = program("classify", *ALL_FILES, "--out", "p.csv", "--sets", 0.9, "--report", "p.html")
+    assert done.code == 0, done.err
+    assert re.search(r"sets +hold the true label of 90% of the nodes", done.out)
+    table = pd.read_csv("p.csv")
+    assert list(table.columns[-3:]) == ["set", "set_size", "given"]
+    held = [row.label in row.set.split("; ") for row in table.itertuples()]
+    assert all(held)
+    assert [len(row.split("; ")) for row in table["set"]] == list(table["set_size"])
+    page = Path("p.html").read_text(encoding="utf-8")
+    assert "90% of the sets should hold" in page
+    assert "temperatures of the views, from left-out labels" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--sets", 1.2], "--sets 1.2 must be a share between 0 and 1"),
+        (["--sets", 0.9, "--model", "gcn"], "--sets 0.9: gcn keeps no left-out predictions"),
+    ],
+)
+def test_sets_that_cannot_be_made(program, people: Path, words: list, problem: str) -> None:
+    done = program("classify", *ALL_FILES, "--out", "p.csv", *words)
+    assert done.code == 2
+    assert problem in done.err

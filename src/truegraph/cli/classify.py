@@ -55,6 +55,11 @@ class _Job(AnswerOptions, EdgeOptions, _Files):
     )
     degree: float | None = cli.DEGREE
     samples: int | None = cli.SAMPLES
+    sets: float | None = option(
+        MODEL,
+        "Add the set of classes that holds the true one with this probability, such as 0.9.",
+        metavar="SHARE",
+    )
     seed: int = cli.seed_option()
     out: Path | None = option(OUTPUT, "Predictions, a .csv file (required).", metavar="FILE")
     graph_out: Path | None = option(
@@ -101,7 +106,7 @@ def classify(job: _Job) -> None:
     with recorded_warnings() as heard:
         classifier = _fit(dataset, options, job)
     seconds = time.perf_counter() - began
-    predictions = _predictions(dataset, classifier)
+    predictions = _predictions(dataset, classifier, job.sets)
     judged = _judged_edges(dataset, classifier, job)
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
@@ -133,6 +138,8 @@ def _check(job: _Job) -> None:
             f"--edges-out {job.edges_out}: edges are judged by features; give --edges and "
             "--features."
         )
+    if job.sets is not None:
+        _check_sets(job.sets, job.name)
     files = (job.edges, job.features, job.labels)
     job.check_targets(*files)
     for path in files:
@@ -144,6 +151,15 @@ def _check(job: _Job) -> None:
         first, second = targets[one], targets[two]
         if first is not None and second is not None and first.absolute() == second.absolute():
             raise InputError(f"{one} and {two} are both {first}; give two names.")
+
+
+def _check_sets(coverage: float, model: str | None) -> None:
+    if not 0.0 < coverage < 1.0:
+        raise InputError(f"--sets {coverage:g} must be a share between 0 and 1, such as 0.9.")
+    if model not in (None, "auto"):
+        raise InputError(
+            f"--sets {coverage:g}: {model} keeps no left-out predictions to make sets of; use auto."
+        )
 
 
 def _check_labels(dataset: NodeDataset, job: _Job) -> None:
@@ -179,10 +195,12 @@ def _fit(dataset: NodeDataset, options: dict[str, Any], job: _Job) -> NodeEstima
         return classifier.fit(dataset.features, dataset.labels, graph=dataset.graph)
 
 
-def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFrame:
+def _predictions(
+    dataset: NodeDataset, classifier: NodeEstimator, coverage: float | None
+) -> pd.DataFrame:
     import numpy as np
 
-    from truegraph.report.predictions import prediction_table
+    from truegraph.report.predictions import prediction_table, set_columns
 
     table = prediction_table(
         dataset,
@@ -190,6 +208,9 @@ def _predictions(dataset: NodeDataset, classifier: NodeEstimator) -> pd.DataFram
         classifier.predictive_entropy_,
         classifier.mutual_information_,
     )
+    if coverage is not None:
+        sets = classifier.predict_set(coverage=coverage)
+        table = table.assign(**set_columns(dataset, sets.members))
     table["given"] = np.where(dataset.labels >= 0, "true", "false")
     return table
 
@@ -274,6 +295,8 @@ def _document(
         "notes": [*dataset.notes, *classifier.notes_],
         "graph_out": None if job.graph_out is None else str(job.graph_out),
         "edges_out": None if job.edges_out is None else str(job.edges_out),
+        "sets": job.sets,
+        "calibration": classifier.calibration_,
         **job.facts(),
     }
 
@@ -312,17 +335,28 @@ def _page(
             "edges of the learned graph": document["learned_edges"],
             **{f"predicted {name}": count for name, count in document["predicted"].items()},
         },
-        sure={"mean probability of the predicted label": document["mean_probability"]},
+        sure={
+            "mean probability of the predicted label": document["mean_probability"],
+            "where that comes from": document["calibration"],
+        },
         look_at=table_of(
             "Least sure",
             "Nodes whose labels would help most.",
             rest.sort_values("probability", kind="stable"),
         ),
-        more=more,
+        more=chain(_set_sizes(rest, document["sets"]), more),
         plan=dataset.plan,
         notes=document["notes"],
         warnings=heard,
     )
+
+
+def _set_sizes(rest: pd.DataFrame, coverage: float | None) -> Iterator[Part]:
+    """Yield how large the sets of the nodes without a label are, if sets were asked for."""
+    from truegraph.report.predictions import set_sizes
+
+    if coverage is not None and len(rest):
+        yield set_sizes(rest["set_size"], coverage)
 
 
 def _sureness(mean: float | None) -> str:
@@ -346,6 +380,8 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ("sure", "-" if sure is None else f"{sure:.1%} mean probability of the predicted label"),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
+    if document["sets"] is not None:
+        rows.insert(-1, ("sets", f"hold the true label of {document['sets']:.0%} of the nodes"))
     if document.get("suspect_edges"):
         rows.insert(1, ("suspect", f"{counted(document['suspect_edges'], 'edge')} look false"))
     job.print_facts(rows, document["notes"], job.graph_out, job.edges_out)

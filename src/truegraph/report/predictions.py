@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from truegraph.data import NodeDataset
+    from truegraph.report.tables import Table
 
 
 def prediction_table(
@@ -50,6 +51,33 @@ def prediction_table(
             if mutual_information is None
             else _rounded(mutual_information),
         }
+    )
+
+
+def set_columns(dataset: NodeDataset, members: NDArray[np.bool_]) -> dict[str, Any]:
+    """Return the columns of prediction sets: set, the names with semicolons between, and set_size.
+
+    Parameters
+    ----------
+    dataset : NodeDataset
+    members : ndarray of bool, shape (n_nodes, n_classes)
+    """
+    names = class_labels(dataset, np.arange(members.shape[1]))
+    return {"set": ["; ".join(names[row]) for row in members], "set_size": members.sum(axis=1)}
+
+
+def set_sizes(sizes: pd.Series, coverage: float) -> Table:
+    """Return a table of the page: how many sets have how many classes."""
+    from truegraph.report.tables import Table
+
+    counts = sizes.value_counts().sort_index()
+    rows = [[str(size), f"{n:,}", f"{n / len(sizes):.1%}"] for size, n in counts.items()]
+    return Table(
+        "Sets of classes",
+        f"Each node without a label has a set of classes; {coverage:.0%} of the sets should hold "
+        "the true one. Nodes with one class in their set are settled at this level; the sets "
+        f"have {sizes.mean():.2f} classes on average.",
+        [["classes in the set", "nodes", "share"], *rows],
     )
 
 
