@@ -49,7 +49,7 @@ def test_sets_hold_the_predicted_class_and_grow_with_the_coverage(
 
 
 def test_sets_are_those_classes_that_are_probable_enough(fitted: BayesianNodeClassifier) -> None:
-    sets = fitted.predict_set([3, 5, 80], coverage=0.98)
+    sets = fitted.predict_set([3, 5, 80], coverage=0.95)
     chances = fitted.predict_proba([3, 5, 80]).astype(np.float64)
     wanted = chances >= sets.thresholds - 1e-9
     wanted[np.arange(3), chances.argmax(axis=1)] = True
@@ -92,8 +92,8 @@ def test_labels_set_aside(planted: Any, fitted: BayesianNodeClassifier) -> None:
 def test_class_conditional_sets_have_a_threshold_per_class(
     fitted: BayesianNodeClassifier,
 ) -> None:
-    assert len(set(fitted.predict_set(coverage=0.98).thresholds)) == 1
-    sets = fitted.predict_set(coverage=0.98, class_conditional=True)
+    assert len(set(fitted.predict_set(coverage=0.95).thresholds)) == 1
+    sets = fitted.predict_set(coverage=0.95, class_conditional=True)
     assert len(set(sets.thresholds)) == 3
 
 

@@ -10,11 +10,12 @@ the true class with at least the asked probability (split conformal prediction).
 `cross_threshold`: from training labels, each predicted without itself. Few of them do not say
 where a high quantile lies: of 15 labels 95 % is more than all. So the quantile is that of a mixture
 of the left-out scores with what the probabilities themselves say about unlabelled nodes, in which
-class c of node v is the true one with probability p(v, c), counted like `PSEUDO_LABELS` labels; one
-more label of infinite score stands for the node to be predicted. With few labels the sets rest on
-the calibration of the probabilities, with many on the labels. Training labels are often drawn
-evenly over the classes where the classes are not: each counts by how frequent its class is thought
-to be among unlabelled nodes, relative to its frequency among the labels.
+class c of node v is the true one with probability p(v, c), counted like `PSEUDO_LABELS` labels. One
+more label of infinite score stands for the node to be predicted, and up to five more for the doubt
+in probabilities whose temperatures rest on n labels only: 50 / (n + 10). With few labels the sets
+rest on the calibration of the probabilities, with many on the labels. Training labels are often
+drawn evenly over the classes where the classes are not: each counts by how frequent its class is
+thought to be among unlabelled nodes, relative to its frequency among the labels.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 
 PSEUDO_LABELS = 100.0
+_DOUBT, _AT_LEAST = 50.0, 10.0  # labels of infinite score: 1 + 50 / (n + 10)
 _MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
 
 Scores = NDArray[np.float64]
@@ -98,7 +100,8 @@ def cross_threshold(
         weights = weights * len(own) / weights.sum()
     scores = np.concatenate([own, believed.ravel()])
     pseudo = chances.ravel() * (PSEUDO_LABELS / max(chances.sum(), 1e-30))
-    return _weighted_quantile(scores, np.concatenate([weights, pseudo]), coverage)
+    beyond = 1.0 + _DOUBT / (len(labels) + _AT_LEAST)
+    return _weighted_quantile(scores, np.concatenate([weights, pseudo]), coverage, beyond)
 
 
 def _class_weights(labels: NDArray[np.int64], chances: Scores) -> Scores:
@@ -111,9 +114,9 @@ def _class_weights(labels: NDArray[np.int64], chances: Scores) -> Scores:
     return found
 
 
-def _weighted_quantile(scores: Scores, weights: Scores, coverage: float) -> float:
-    """Return the least score below or at which a share of the weight lies, that of infinity 1."""
+def _weighted_quantile(scores: Scores, weights: Scores, coverage: float, beyond: float) -> float:
+    """Return the least score at or below which a share of the weight lies, `beyond` at infinity."""
     order = np.argsort(scores, kind="stable")
     reached = np.cumsum(weights[order])
-    place = int(np.searchsorted(reached, coverage * (weights.sum() + 1.0) - 1e-9))
+    place = int(np.searchsorted(reached, coverage * (weights.sum() + beyond) - 1e-9))
     return float(scores[order[place]]) if place < len(scores) else math.inf
