@@ -53,6 +53,7 @@ def test_own_files(program, people: Path) -> None:
         "probability",
         "predictive_entropy",
         "mutual_information",
+        "novelty",
         "given",
     ]
     assert list(table["node"]) == [f"person {i}" for i in range(60)]

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from truegraph.report.page import Page, Part
     from truegraph.tasks.classify.fitting import NodeEstimator
 
-_SUSPECT = 0.5  # probability of being real up to which an edge is shown as false
 _LEAST_EDGES, _MOST_EDGES = 50, 1_000_000  # that the page judges
 
 
@@ -111,12 +110,15 @@ def classify(job: _Job) -> None:
     _write(dataset, classifier, predictions, job)
     document = _document(dataset, classifier, predictions, job)
     document |= {"model": classifier.model_, "seconds": round(seconds, 3)}
+    from truegraph.report.parts.trust import SUSPECT, strangest_nodes, suspect_edges
+
     if judged is not None:
-        document["suspect_edges"] = int((judged["probability"] <= _SUSPECT).sum())
+        document["suspect_edges"] = int((judged["probability"] <= SUSPECT).sum())
+    more = chain(strangest_nodes(predictions), suspect_edges(judged))
     seen = _explorer(dataset, classifier.learned_graph_, predictions)
     job.show(
         document,
-        lambda: _page(dataset, predictions, document, heard, chain(_suspects(judged), seen)),
+        lambda: _page(dataset, predictions, document, heard, chain(more, seen)),
         lambda: _print_summary(document, job),
     )
 
@@ -211,6 +213,7 @@ def _predictions(
     if coverage is not None:
         sets = classifier.predict_set(coverage=coverage)
         table = table.assign(**set_columns(dataset, sets.members))
+    table["novelty"] = classifier.novelty_.round(3)
     table["given"] = np.where(dataset.labels >= 0, "true", "false")
     return table
 
@@ -237,23 +240,6 @@ def _judged_edges(
     if job.edges_out is not None:
         write_csv(table, job.edges_out, escape=job.escape_formulas)
     return table
-
-
-def _suspects(judged: pd.DataFrame | None) -> Iterator[Part]:
-    """Yield the table of edges that look false, if there are any."""
-    from truegraph.report.answer_page import table_of
-
-    if judged is None:
-        return
-    found = judged[judged["probability"] <= _SUSPECT]
-    if len(found):
-        yield table_of(
-            "Edges that look false",
-            f"{counted(len(found), 'observed edge')} of {len(judged):,} look more like random "
-            "pairs of nodes than like the other edges: by their features, their other neighbours "
-            "and the predicted classes of both ends. The probability is that of being real.",
-            found.rename(columns=lambda name: name.replace("_", " ")),
-        )
 
 
 def _write(

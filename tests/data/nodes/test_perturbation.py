@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph.data.nodes.perturbation import dice_graph, noisy_features, perturb_graph
+from truegraph.data.nodes.perturbation import (
+    dice_graph,
+    foreign_edges,
+    noisy_features,
+    perturb_graph,
+)
 from truegraph.errors import InputError
 
 
@@ -79,7 +84,7 @@ def test_dice_without_edges_within_classes_only_adds() -> None:
     assert len(after) == 18
 
 
-@pytest.mark.parametrize("kind", ["bernoulli", "normal", "shuffled"])
+@pytest.mark.parametrize("kind", ["bernoulli", "normal", "shuffled", "shifted"])
 def test_noise_changes_the_features_of_the_chosen_nodes_only(kind: str) -> None:
     features = csr_array((np.random.default_rng(0).random((200, 30)) < 0.2).astype(float))
     nodes = np.array([150, 3, 60, 61, 62, 199])
@@ -94,6 +99,18 @@ def test_noise_changes_the_features_of_the_chosen_nodes_only(kind: str) -> None:
     elif kind == "bernoulli":
         everyone = noisy_features(features, np.arange(200), random_state=1)
         assert everyone.mean() == pytest.approx(features.mean(), rel=0.1)
+
+
+def test_foreign_edges_replace_those_of_the_chosen_nodes_only() -> None:
+    graph, nodes = _graph(), np.array([3, 7, 20])
+    before, after = _edges(graph), _edges(foreign_edges(graph, nodes, random_state=1))
+    touched = {edge for edge in before if set(edge) & set(nodes.tolist())}
+    assert before - touched <= after
+    new = after - (before - touched)
+    assert all(set(edge) & set(nodes.tolist()) for edge in new)
+    assert 0 < len(new) <= np.diff(graph.indptr)[nodes].sum()
+    assert new != touched
+    assert foreign_edges(graph, []).nnz == graph.nnz
 
 
 def test_unknown_feature_noise_is_refused() -> None:

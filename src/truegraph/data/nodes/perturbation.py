@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, triu, vstack
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.errors import InputError
 
-FEATURE_NOISE = ("bernoulli", "normal", "shuffled")
+FEATURE_NOISE = ("bernoulli", "normal", "shuffled", "shifted")
 
 
 def perturb_graph(
@@ -96,10 +96,12 @@ def noisy_features(
     features : array or sparse matrix of shape (N, F)
     nodes : array-like of int
         Whose features to replace.
-    kind : {"bernoulli", "normal", "shuffled"}
+    kind : {"bernoulli", "normal", "shuffled", "shifted"}
         "bernoulli": each column is 1 as often as it is not zero in all features, as the features
         of words are; "normal": standard normal numbers, unlike anything that words give;
-        "shuffled": each column's entries among these nodes in another order.
+        "shuffled": each column's entries among these nodes in another order; "shifted": their own
+        features with the columns in another order, the same for all of them, as if words meant
+        something else.
     random_state : int
 
     Returns
@@ -117,11 +119,47 @@ def noisy_features(
         noise = (generator.random(shape) < often).astype(np.float64)
     elif kind == "normal":
         noise = generator.normal(size=shape)
+    elif kind == "shifted":
+        noise = rows[chosen][:, generator.permutation(rows.shape[1])]
     else:
         noise = generator.permuted(rows[chosen].toarray(), axis=0)
     kept = np.setdiff1d(np.arange(rows.shape[0]), chosen)
     order = np.argsort(np.concatenate([kept, chosen]), kind="stable")
     return csr_array(csr_array(vstack([rows[kept], csr_array(noise)], format="csr"))[order])
+
+
+def foreign_edges(graph: Any, nodes: Any, *, random_state: int = 0) -> csr_array:
+    """Give some nodes random edges in place of their own, as many as they had.
+
+    Parameters
+    ----------
+    graph : anything that `truegraph.data.as_adjacency` understands
+    nodes : array-like of int
+        Whose edges to replace; edges of the others with each other stay.
+    random_state : int
+
+    Returns
+    -------
+    csr_array of float64, shape (N, N)
+        New edges have weight 1; a few are fewer where two were drawn alike.
+    """
+    adjacency = as_adjacency(graph)
+    chosen = np.unique(np.asarray(nodes, dtype=np.int64))
+    is_chosen = np.zeros(adjacency.shape[0], dtype=bool)
+    is_chosen[chosen] = True
+    upper = triu(adjacency, k=1, format="coo")
+    kept = ~(is_chosen[upper.row] | is_chosen[upper.col])
+    generator = np.random.default_rng([random_state, 5])
+    sources = np.repeat(chosen, np.diff(adjacency.indptr)[chosen])
+    targets = generator.integers(0, adjacency.shape[0], len(sources))
+    pairs = np.sort(np.column_stack([sources, targets])[sources != targets], axis=1)
+    new = np.unique(pairs, axis=0)
+    return adjacency_from_edges(
+        np.concatenate([upper.row[kept], new[:, 0]]),
+        np.concatenate([upper.col[kept], new[:, 1]]),
+        np.concatenate([upper.data[kept], np.ones(len(new))]),
+        adjacency.shape[0],
+    )
 
 
 def check_share(name: str, share: float) -> None:

@@ -105,7 +105,7 @@ class AttackTask(ClassificationTask):
         return flips
 
     def more_metrics(
-        self, dataset: NodeDataset, cell: Cell, results: TrialResults, trial: int
+        self, dataset: NodeDataset, cell: Cell, results: TrialResults, trial: int, seed: int
     ) -> dict[str, float | None]:
         """Return how good the edges are that a committee calls false."""
         if results.beliefs is None or cell.conditions["change"] == "none":

@@ -34,6 +34,7 @@ TASKS = {
     "link-ranking": "truegraph.experiments.tasks.link_ranking:LinkRankingTask",
     "links": "truegraph.experiments.tasks.links:LinksTask",
     "noise": "truegraph.experiments.tasks.noisy_graphs:NoiseTask",
+    "novelty": "truegraph.experiments.tasks.novel_nodes:NoveltyTask",
     "strangers": "truegraph.experiments.tasks.strange_graphs:StrangersTask",
     "recommendation": "truegraph.experiments.tasks.recommendation:RecommendationTask",
 }

@@ -50,6 +50,7 @@ class ClassificationTask(Task):
     models = MODELS
     keeps = ("graph",)
     files = NODE_FILES
+    keeps_weights = False  # whether `more_metrics` looks at trained weights
     conditions: Mapping[str, Condition] = {
         "labels": Condition((5,), int, least=1),
         "split": Condition(("random",), str, ("random", "fixed")),
@@ -108,13 +109,14 @@ class ClassificationTask(Task):
                 device=context.device,
                 cache=context.cache,
                 keep_graphs=True,
+                keep_weights=self.keeps_weights,
             )
         context.notes.extend(results.notes)
         stages = {name: seconds / len(seeds) for name, seconds in results.seconds.items()}
         found = []
         for trial, (seed, split) in enumerate(zip(seeds, splits, strict=True)):
             metrics, details = _scored(dataset, split, results, trial)
-            metrics |= self.more_metrics(dataset, cell, results, trial)
+            metrics |= self.more_metrics(dataset, cell, results, trial, seed)
             details["stages"] = stages
             if results.graphs is not None:
                 graph = results.graphs[trial]
@@ -125,7 +127,7 @@ class ClassificationTask(Task):
         return found
 
     def more_metrics(
-        self, dataset: NodeDataset, cell: Cell, results: TrialResults, trial: int
+        self, dataset: NodeDataset, cell: Cell, results: TrialResults, trial: int, seed: int
     ) -> dict[str, float | None]:
         """Return what a task measures beside the metrics of classification."""
         return {}

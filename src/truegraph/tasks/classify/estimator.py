@@ -131,7 +131,9 @@ class BayesianNodeClassifier(NodeEstimator):
         With "auto" the weight of all views that rest on the observed graph.
     uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
-        "auto", from not knowing the graph.
+        "auto", from not knowing the graph. To find errors use the first; the last finds them worse.
+    novelty_, novelty_parts_ : ndarray of shape (N,), dict of str to such arrays
+        How unlike all that was learned from each node is, and by what.
     edge_probability_ : csr_array of shape (N, N)
         Probability that each observed edge is real; `suspect_edges` lists those that look false.
     plan_ : ColumnPlan or None

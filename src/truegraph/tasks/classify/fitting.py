@@ -34,6 +34,7 @@ from truegraph.tasks.classify.results import TrialResults
 from truegraph.tasks.classify.trials import find_method, solve_problem
 from truegraph.tasks.classify.trust.answers import TrustedAnswers
 from truegraph.tasks.classify.trust.edges import edge_probabilities, suspects
+from truegraph.tasks.classify.trust.novelty import novelty, novelty_parts
 from truegraph.tasks.classify.trust.temperatures import log_degrees
 
 if TYPE_CHECKING:
@@ -234,12 +235,35 @@ class NodeEstimator(TrustedAnswers, NodeParameters, TakesSparse, BaseEstimator):
     def mutual_information_(self) -> NDArray[np.float64] | None:
         """Information between a node's class and the weights in nats, shape (N,).
 
-        The part of the entropy that more data would remove. None for models without samples.
+        The part of the entropy that comes from samples of the weights, or with the recipe "auto"
+        views of the graph, that disagree. It says why a node is uncertain, not how wrong its
+        prediction may be: it tells errors worse than `uncertainty_`, which is the one to use for
+        that. None for models without samples.
         """
         check_is_fitted(self, "classes_")
         if self._expected_entropy is None:
             return None
         return np.maximum(0.0, self.predictive_entropy_ - self._expected_entropy)
+
+    @property
+    def novelty_parts_(self) -> dict[str, NDArray[np.float64]]:
+        """How strange each node is, by what: scores of shape (N,), higher for stranger nodes.
+
+        "class": no class fits, the entropy. "neighbours": features unlike those of the neighbours.
+        "features": features unlike those of all labelled nodes.
+        """
+        check_is_fitted(self, "classes_")
+        return novelty_parts(self._inputs, self._probabilities, self._train)
+
+    @property
+    def novelty_(self) -> NDArray[np.float64]:
+        """How unlike all that was learned from each node is, shape (N,).
+
+        The parts of `novelty_parts_` by their ranks among the nodes, summed. For nodes of a class
+        that nobody knows, `predictive_entropy_` alone is better; for strange features and edges
+        that belong elsewhere it is blind.
+        """
+        return novelty(self.novelty_parts_)
 
     @property
     def edge_probability_(self) -> csr_array:
