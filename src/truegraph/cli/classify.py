@@ -210,10 +210,10 @@ def _predictions(
         classifier.predictive_entropy_,
         classifier.mutual_information_,
     )
+    table["novelty"] = classifier.novelty_.round(3)
     if coverage is not None:
         sets = classifier.predict_set(coverage=coverage)
         table = table.assign(**set_columns(dataset, sets.members))
-    table["novelty"] = classifier.novelty_.round(3)
     table["given"] = np.where(dataset.labels >= 0, "true", "false")
     return table
 

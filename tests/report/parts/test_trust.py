@@ -12,7 +12,7 @@ def test_the_strangest_unlabelled_nodes_come_first() -> None:
         {"node": list("abcd"), "novelty": [9.0, 1.0, 3.0, 2.0], "given": ["true", *["false"] * 3]}
     )
     (found,) = strangest_nodes(table)
-    assert [str(row[0]) for row in found.rows[1:]] == ["c", "d", "b"]
+    assert [row[0].text for row in found.rows[1:]] == ["c", "d", "b"]
     assert not list(strangest_nodes(table[:1]))
 
 
