@@ -27,6 +27,7 @@ PAGES = [
     "docs/experiments.md",
     "docs/report.md",
     "docs/posterior.md",
+    "docs/trust.md",
     "docs/beyond.md",
     "docs/recommendation.md",
     "docs/links.md",
