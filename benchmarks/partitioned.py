@@ -1,11 +1,13 @@
 r"""What a graph learned in partitions costs, against the learner in one process.
 
     python benchmarks/partitioned.py                          # one million points, some minutes
-    python benchmarks/partitioned.py --points 10000000 --memory 2GB --only here
+    python benchmarks/partitioned.py --points 10000000 --memory 2GB --only here --storage DIR
+    python benchmarks/partitioned.py --sweeps                 # sweeps over the number of partitions
 
 Every way runs in a process of its own on the same file of points: "one" (truegraph.learn_graph),
 "here" (in partitions, in one process) and "cluster" (two Dask workers of one thread). Processor
-seconds are those of all processes; on a busy machine read these, and ratios within one run.
+seconds are those of all processes; on a busy machine read these, and ratios within one run. With
+--storage a run that was killed goes on from there, and its figures are of the last part only.
 """
 
 from __future__ import annotations
@@ -21,11 +23,29 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from sklearn.decomposition import PCA
 
+from truegraph import load_dataset
+from truegraph.learning.partitioned.executors import InProcess
+from truegraph.learning.partitioned.learn import PartitionedRun
+from truegraph.learning.partitioned.one_call import check_options
+from truegraph.learning.partitioned.sources import as_source
+from truegraph.learning.search.two_levels import CellSizes
+from truegraph.progress import Progress
 from truegraph.runtime.memory import peak_memory_mb
 
 WAYS = ("one", "here", "cluster")
 DEGREE = 10
+OPTIONS = {
+    "degree": DEGREE,
+    "theta": None,
+    "metric": "sqeuclidean",
+    "scope": "candidates",
+    "tol": 1e-6,
+    "candidate_ratio": 3.0,
+    "random_state": 0,
+    "n_jobs": None,
+}
 
 
 def synthetic(count: int, dimension: int = 16) -> np.ndarray:
@@ -41,7 +61,7 @@ def synthetic(count: int, dimension: int = 16) -> np.ndarray:
     return points
 
 
-def measure(way: str, path: str, memory: str) -> dict[str, Any]:
+def measure(way: str, path: str, memory: str, storage: str | None = None) -> dict[str, Any]:
     """Learn one graph in this process, or from it, and say what that took."""
     from truegraph import distributed, learn_graph
 
@@ -52,7 +72,9 @@ def measure(way: str, path: str, memory: str) -> dict[str, Any]:
         return _row(way, began, graph.certificate, 1, None)
     if way == "here":
         began = time.perf_counter()
-        graph = distributed.learn_graph(path, DEGREE, memory=memory, random_state=0)
+        graph = distributed.learn_graph(
+            path, DEGREE, memory=memory, storage=storage, random_state=0
+        )
         return _row(way, began, graph.certificate, len(graph), None)
     from distributed import Client, LocalCluster
 
@@ -85,13 +107,53 @@ def _row(
     }
 
 
+def count_sweeps() -> None:
+    """Print how many sweeps runs with 16 to 256 partitions take, in cells small enough for them."""
+    for name, points in (("synthetic", synthetic(100_000)), ("MNIST", _mnist())):
+        for partitions in (16, 64, 256):
+            with tempfile.TemporaryDirectory() as folder:
+                graph = PartitionedRun(
+                    [as_source("X", points)],
+                    check_options(dict(OPTIONS)),
+                    metric="sqeuclidean",
+                    seed=0,
+                    memory=1e9,
+                    storage=Path(folder),
+                    executor=InProcess(),
+                    progress=Progress(),
+                    sizes=CellSizes(large=256, small=64),
+                    points_per_partition=len(points) // partitions,
+                ).run()
+                certificate = graph.certificate
+                row = {
+                    "data": f"{name} {len(points):,} x {points.shape[1]}",
+                    "partitions": len(graph),
+                    "sweeps": certificate.iterations,
+                    "relative gap": f"{certificate.relative_gap:.0e}",
+                    "degree": round(certificate.degree, 3),
+                    "recall": round(certificate.recall, 4),
+                }
+            print(json.dumps(row), flush=True)
+
+
+def _mnist() -> np.ndarray:
+    """Return MNIST reduced to 50 dimensions (70000, 50)."""
+    pixels = np.asarray(load_dataset("mnist").features, dtype=np.float32) / 255.0
+    return PCA(50, svd_solver="randomized", random_state=0).fit_transform(pixels)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--memory", default="0.5GB")
     parser.add_argument("--only", default=",".join(WAYS))
+    parser.add_argument("--storage", type=Path, help="where points and runs are kept")
+    parser.add_argument("--sweeps", action="store_true", help="count sweeps instead")
     parser.add_argument("--measure", nargs=2, metavar=("WAY", "FILE"))
     arguments = parser.parse_args()
+    if arguments.sweeps:
+        count_sweeps()
+        return
     if arguments.measure:
         way, path = arguments.measure
         # Compile first, on a few points.
@@ -99,14 +161,19 @@ def main() -> None:
             few = Path(folder) / "few.npy"
             np.save(few, synthetic(3000))
             measure("one" if way == "one" else "here", str(few), "0.5GB")
-        print(json.dumps(measure(way, path, arguments.memory)))
+        storage = None if arguments.storage is None else str(arguments.storage / "run")
+        print(json.dumps(measure(way, path, arguments.memory, storage)))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "points.npy"
-        np.save(path, synthetic(arguments.points))
+    with tempfile.TemporaryDirectory() as temporary:
+        path = (arguments.storage or Path(temporary)) / "points.npy"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            np.save(path, synthetic(arguments.points))
         for way in arguments.only.split(","):
             words = [sys.executable, __file__, "--measure", way, str(path)]
             words += ["--memory", arguments.memory]
+            if arguments.storage is not None:
+                words += ["--storage", str(arguments.storage)]
             print(subprocess.run(words, check=True, capture_output=True, text=True).stdout, end="")
             sys.stdout.flush()
 

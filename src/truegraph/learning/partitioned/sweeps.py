@@ -42,6 +42,8 @@ _SAMPLE_SHARE = 0.15
 _MOST_THETAS = 15
 _FIRST_SLOPE = 1.2  # of log theta over log degree
 _STIFF_SHARE = 0.1  # of the nodes at borders
+_FEW_SHARE = 0.01  # of all nodes: so few unsolved ones are worth no sweep
+_MOST_POLISHES = 4  # in a row
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class Sweeps:
         state, lam = self._begin()
         while True:
             self._snapshot(lam)
-            total = self._evaluated(state)
+            lam, total = self._polished(state, lam, self._evaluated(state))
             following = self._judged(state, total)
             if following.is_finished:
                 self._save(following, lam)
@@ -141,6 +143,17 @@ class Sweeps:
             lam, steps = self._batches(following.theta, lam, following.sweep)
             state = replace(following, sweep=state.sweep + 1, steps=state.steps + steps)
             self._save(state, lam)
+
+    def _polished(self, state: State, lam: Floats, total: Total) -> tuple[Floats, Total]:
+        """Solve the last few nodes together, where a sweep over all would be for them alone."""
+        for _ in range(_MOST_POLISHES):
+            few = total.high.size <= _FEW_SHARE * self._plan.n_nodes
+            needed = total.relative_gap <= self._tol and total.steepest > math.sqrt(self._tol)
+            if state.sweep == 0 or not (few and needed) or abs(self._degree_error(total)) > CLOSE:
+                break
+            lam = self._second_level(state.theta, total.high, lam)
+            total = self._evaluated(state)
+        return lam, total
 
     def certified(self, state: State, theta: float, lam: Floats, steps: int) -> tuple[State, Total]:
         """Take multipliers (n, 2) that were found otherwise for the result."""
