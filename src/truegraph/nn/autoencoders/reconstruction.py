@@ -15,7 +15,8 @@ The first sum is taken tile by tile and never stored, and each pass yields the g
 the derivative by z_i is 2 sum_j sigmoid(x_ij) z_j.
 
 On the CPU in float32 a compiled kernel does the tiles, with bits that do not depend on the number
-of threads; on other devices and in float64 the blocks are torch operations.
+of threads; on other devices and in float64 the blocks are torch operations. With `parts` above 1
+the kernel looks at one in so many tiles, and the loss is an unbiased estimate (`sampled_pairs`).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from torch.autograd.function import once_differentiable
 
 from truegraph.errors import InputError
 from truegraph.nn.autoencoders.reconstruction_kernel import sum_over_pairs
+from truegraph.nn.autoencoders.sampled_pairs import sampled_sum
 
 # The stored pairs: CSR indptr and indices, with the coefficients a and b.
 Corrections = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]
@@ -56,6 +58,8 @@ class ReconstructionLoss:
     ----------
     n_threads : int
         Threads of the compiled kernel: at first as many as torch may use.
+    parts : int
+        Of how many tiles of pairs each call looks at one, on the CPU in float32; at first 1: all.
     """
 
     def __init__(
@@ -75,6 +79,9 @@ class ReconstructionLoss:
             raise InputError("masked leaves out every pair; leave at least one pair in the loss.")
         self.scale = norm / counted
         self.n_threads = torch.get_num_threads()
+        self.parts = 1
+        self._shifts: list[int] = []
+        self._random = np.random.default_rng(0)
         kept = target - target.multiply(hidden)
         self._corrections = _corrections(kept, hidden, pos_weight)
 
@@ -125,11 +132,19 @@ class ReconstructionLoss:
     def value_and_gradient(self, embedding: torch.Tensor) -> tuple[float, torch.Tensor]:
         """Return the loss and its gradient (N, d) from one pass over the pairs."""
         if embedding.device.type == "cpu" and embedding.dtype == torch.float32:
-            value, gradient = sum_over_pairs(embedding.numpy(), *self._corrections, self.n_threads)
+            value, gradient = self._summed(embedding.numpy())
             return self.scale * value, torch.from_numpy(gradient).mul_(2.0 * self.scale)
         value, half = torch_blocks(embedding, _ROWS_PER_BLOCK)
         correction, correction_half = _torch_corrections(embedding, *self._corrections)
         return self.scale * (value + correction), (half + correction_half) * (2.0 * self.scale)
+
+    def _summed(self, z: NDArray[np.float32]) -> tuple[float, NDArray[np.float32]]:
+        """Return the sum over all pairs, or its estimate, and half of its gradient."""
+        if self.parts == 1:
+            return sum_over_pairs(z, *self._corrections, self.n_threads)
+        if not self._shifts:  # every tile once before any comes again
+            self._shifts = [int(shift) for shift in self._random.permutation(self.parts)]
+        return sampled_sum(z, self._corrections, self.parts, self._shifts.pop(), self.n_threads)
 
 
 class _PairLoss(torch.autograd.Function):

@@ -22,7 +22,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 WIDTH = 128
-_LANES = 16
+LANES = 16
 ROWS_PER_PRODUCT = 64  # a product of 64 factors in (1, 2] fits float32
 
 _ZERO, _ONE, _HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
@@ -182,7 +182,7 @@ def _sum_over_lane(rows: Any, panels: Any, n_nodes: int, lane: int, gradient: An
     x = np.empty(4 * WIDTH, np.float32)
     product = np.empty(WIDTH, np.float32)
     gradient[:] = _ZERO
-    first, last = n_tiles * lane // _LANES, n_tiles * (lane + 1) // _LANES
+    first, last = n_tiles * lane // LANES, n_tiles * (lane + 1) // LANES
     p, q = 0, first
     while q >= n_panels and p < n_panels:  # tile number -> row and column of the triangle
         p += 1
@@ -204,11 +204,11 @@ def _add_lanes_and_corrections(
     """Fill half of the gradient in one part of the rows, and return their sum of corrections."""
     n_nodes, d = z.shape
     correction = 0.0
-    for i in range(n_nodes * part // _LANES, n_nodes * (part + 1) // _LANES):
+    for i in range(n_nodes * part // LANES, n_nodes * (part + 1) // LANES):
         panel, column = i // WIDTH, i % WIDTH
         for k in range(d):
             total = 0.0
-            for lane in range(_LANES):
+            for lane in range(LANES):
                 total += gradients[lane, panel, k * WIDTH + column]
             gradient[i, k] = total
         for e in range(indptr[i], indptr[i + 1]):
@@ -222,6 +222,16 @@ def _add_lanes_and_corrections(
             for k in range(d):
                 gradient[i, k] += (a[e] * sigmoid + b[e]) * z[j, k]
     return correction
+
+
+def panels_of(z: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Return z (N, d) padded with zeros, by rows and by panels (panels, d * WIDTH)."""
+    n_nodes, dimension = z.shape
+    n_panels, depth = -(-n_nodes // WIDTH), -(-dimension // 4) * 4
+    rows = np.zeros((n_panels * WIDTH, depth), dtype=np.float32)
+    rows[:n_nodes, :dimension] = z
+    by_panel = rows.reshape(n_panels, WIDTH, depth).transpose(0, 2, 1)
+    return rows, np.ascontiguousarray(by_panel).reshape(n_panels, depth * WIDTH)
 
 
 def sum_over_pairs(
@@ -251,29 +261,33 @@ def sum_over_pairs(
     half_gradient : ndarray of float32, shape (N, d)
         Half of the derivative of the total by z.
     """
-    n_nodes, dimension = z.shape
-    n_panels, depth = -(-n_nodes // WIDTH), -(-dimension // 4) * 4
-    rows = np.zeros((n_panels * WIDTH, depth), dtype=np.float32)
-    rows[:n_nodes, :dimension] = z
-    by_panel = rows.reshape(n_panels, WIDTH, depth).transpose(0, 2, 1)
-    panels = np.ascontiguousarray(by_panel).reshape(n_panels, depth * WIDTH)
-    gradients = np.empty((_LANES, *panels.shape), dtype=np.float32)
-    gradient = np.empty((n_nodes, dimension), dtype=np.float32)
+    rows, panels = panels_of(z)
+    gradients = np.empty((LANES, *panels.shape), dtype=np.float32)
 
     def lane_sum(lane: int) -> float:
-        return float(_sum_over_lane(rows, panels, n_nodes, lane, gradients[lane]))
+        return float(_sum_over_lane(rows, panels, len(z), lane, gradients[lane]))
+
+    total = sum_over_units(lane_sum, n_threads)
+    correction, gradient = added_up(z, gradients, (indptr, indices, a, b), n_threads)
+    return total + correction, gradient
+
+
+def added_up(
+    z: NDArray[np.float32], gradients: NDArray[np.float32], stored: tuple[Any, ...], n_threads: int
+) -> tuple[float, NDArray[np.float32]]:
+    """Return the sum over the stored pairs, and half of the gradient of lanes and stored pairs."""
+    rows, _ = panels_of(z)
+    real, gradient = rows[: len(z), : z.shape[1]], np.empty(z.shape, dtype=np.float32)
 
     def part_sum(part: int) -> float:
-        real = rows[:n_nodes, :dimension]
-        stored = (indptr, indices, a, b)
         return float(_add_lanes_and_corrections(real, gradients, *stored, part, gradient))
 
-    return _sum_over_units(lane_sum, n_threads) + _sum_over_units(part_sum, n_threads), gradient
+    return sum_over_units(part_sum, n_threads), gradient
 
 
-def _sum_over_units(function: Callable[[int], float], n_threads: int) -> float:
-    """Return the sum of function(0), ..., function(_LANES - 1), added in this order."""
+def sum_over_units(function: Callable[[int], float], n_threads: int) -> float:
+    """Return the sum of function(0), ..., function(LANES - 1), added in this order."""
     if n_threads == 1:
-        return sum(map(function, range(_LANES)))
-    with ThreadPoolExecutor(min(n_threads, _LANES)) as pool:
-        return sum(pool.map(function, range(_LANES)))
+        return sum(map(function, range(LANES)))
+    with ThreadPoolExecutor(min(n_threads, LANES)) as pool:
+        return sum(pool.map(function, range(LANES)))

@@ -165,6 +165,7 @@ def embed_vgae(
     hidden: int = 32,
     dimension: int = 16,
     normalize_features: bool = False,
+    pair_parts: int = 1,
     device: str = "cpu",
     progress: Progress | None = None,
     cache: PathLike | None = None,
@@ -183,6 +184,10 @@ def embed_vgae(
         See `VGAESettings`.
     normalize_features : bool, default=False
         Divide every row of the features by its sum first.
+    pair_parts : int, default=1
+        1: the loss is exact over all pairs. Above, each epoch looks at one in so many blocks of
+        pairs, and loss and gradient are unbiased estimates: with 4 an epoch of 20,000 nodes takes
+        less than a third of the time. On the CPU only; small graphs gain nothing.
     device : str, default="cpu"
         A torch device, e.g. "cuda".
     progress : Progress or None
@@ -195,6 +200,8 @@ def embed_vgae(
     -------
     embedding : ndarray of float32, shape (N, dimension)
     """
+    if pair_parts < 1:
+        raise InputError(f"pair_parts={pair_parts!r} must be a whole number >= 1.")
     settings = VGAESettings(hidden=hidden, dimension=dimension, epochs=epochs)
     rows, links = _checked(features, graph)
     if normalize_features:
@@ -202,11 +209,14 @@ def embed_vgae(
     file = None
     if cache is not None:
         run = {**asdict(settings), "seed": random_state, "device": torch.device(device).type}
+        if pair_parts > 1:
+            run["pair_parts"] = pair_parts
         file = embedding_file(cache, "vgae", [rows, links], run)
         stored = read_embedding(file, rows.shape[0])
         if stored is not None:
             return stored
     model = _model(rows, links, settings)
+    model.reconstruction.parts = pair_parts
     weights, _ = train_autoencoder(
         model,
         random_state=random_state,

@@ -36,7 +36,7 @@ from truegraph.tasks.classify.problem import Problem
 USUAL_DEGREE = 100.0
 _LONGEST = 100.0  # root mean square length of the rows that an auto-encoder is trained on
 EMBEDDINGS: dict[str, list[str]] = {
-    "vgae": ["epochs", "hidden", "dimension", "normalize_features"],
+    "vgae": ["epochs", "hidden", "dimension", "normalize_features", "pair_parts"],
     "svd": ["dimension"],
 }
 
@@ -55,7 +55,8 @@ class GraphOptions:
     embedding : "vgae", "svd" or array of shape (N, d)
     embedding_options : mapping
         Options of `truegraph.nn.autoencoders.vgae.embed_vgae` (epochs, hidden, dimension,
-        normalize_features) or of `truegraph.nn.autoencoders.svd_embedding.embed_svd` (dimension).
+        normalize_features, pair_parts) or of
+        `truegraph.nn.autoencoders.svd_embedding.embed_svd` (dimension).
     embedding_seed : int, optional
         Seed of the VGAE, for all trials; default: each trial's own seed. "svd" needs none.
     scope, solver, tol
