@@ -186,8 +186,8 @@ def embed_vgae(
         Divide every row of the features by its sum first.
     pair_parts : int, default=1
         1: the loss is exact over all pairs. Above, each epoch looks at one in so many blocks of
-        pairs, and loss and gradient are unbiased estimates: with 4 an epoch of 20,000 nodes takes
-        less than a third of the time. On the CPU only; small graphs gain nothing.
+        pairs, and loss and gradient are unbiased estimates: with 8 the embedding of 20,000 nodes
+        takes less than a third of the time. On the CPU only; small graphs gain nothing.
     device : str, default="cpu"
         A torch device, e.g. "cuda".
     progress : Progress or None
