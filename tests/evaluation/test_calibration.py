@@ -8,6 +8,7 @@ from sklearn.calibration import calibration_curve
 
 from truegraph.errors import InputError
 from truegraph.evaluation import expected_calibration_error, reliability_curve
+from truegraph.evaluation.calibration import calibration_floor
 
 
 def two_class(confidence: list[float]) -> np.ndarray:
@@ -58,3 +59,14 @@ def test_curve_equals_scikit_learn() -> None:
 def test_no_bins() -> None:
     with pytest.raises(InputError, match="n_bins=0 must be at least 1"):
         reliability_curve([0], two_class([0.5]), n_bins=0)
+
+
+def test_the_floor_is_the_mean_error_of_probabilities_that_are_right() -> None:
+    generator = np.random.default_rng(0)
+    chances = generator.dirichlet(np.full(4, 0.5), size=1000)
+    found = []
+    for _ in range(60):
+        labels = (chances.cumsum(axis=1) < generator.random((1000, 1))).sum(axis=1)
+        found.append(expected_calibration_error(np.minimum(labels, 3), chances))
+    assert calibration_floor(chances) == pytest.approx(np.mean(found), rel=0.1)
+    assert calibration_floor(np.eye(3)) == 0.0

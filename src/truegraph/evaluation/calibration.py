@@ -91,3 +91,26 @@ def expected_calibration_error(
     C. Guo, G. Pleiss, Y. Sun, K. Weinberger, "On calibration of modern neural networks", ICML 2017.
     """
     return reliability_curve(labels, probabilities, n_bins=n_bins).calibration_error
+
+
+def calibration_floor(probabilities: ArrayLike, *, n_bins: int = 15) -> float:
+    """Return the calibration error to be expected if all probabilities were right.
+
+    In a bin of m predictions that are right with probabilities c the share of right ones has the
+    variance of mean c (1 - c) divided by m, and a normal variable deviates by sqrt(2 / pi) of its
+    standard deviation on average. So a finite sample has a calibration error in any case.
+
+    Parameters
+    ----------
+    probabilities : array-like of float, shape (n_nodes, n_classes)
+        Predicted class probabilities.
+    n_bins : int, default=15
+        Number of bins of equal width.
+    """
+    values = np.asarray(probabilities, dtype=np.float64)
+    checked_probabilities(values.argmax(axis=1), values)
+    confidence = values.max(axis=1)
+    edges = np.linspace(0, 1, n_bins + 1)
+    place = np.clip(np.searchsorted(edges, confidence, side="left") - 1, 0, n_bins - 1)
+    variance = np.bincount(place, weights=confidence * (1.0 - confidence), minlength=n_bins)
+    return float(np.sqrt(2.0 / np.pi) * np.sqrt(variance).sum() / len(values))
