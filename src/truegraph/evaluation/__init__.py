@@ -17,7 +17,6 @@ from truegraph.evaluation.scores import (
     METRICS,
     SET_METRICS,
     Metric,
-    score_sets,
     score_trial,
 )
 from truegraph.evaluation.significance import PairedTest, Summary, mean_std, paired_wilcoxon
@@ -39,6 +38,5 @@ __all__ = [
     "negative_log_likelihood",
     "paired_wilcoxon",
     "reliability_curve",
-    "score_sets",
     "score_trial",
 ]

@@ -32,6 +32,55 @@ def _classifier() -> Any:
     return made.fit(POINTS, LABELS, graph=GRAPH)
 
 
+_ASIDE = np.arange(NODES // 2, NODES)  # nodes whose labels are set aside
+
+
+@cache
+def _half_labelled() -> Any:
+    import truegraph
+
+    labels = LABELS.copy()
+    labels[_ASIDE] = -1
+    made: Any = truegraph.NodeClassifier("gcn", options={"epochs": 5}, random_state=0)
+    return made.fit(POINTS, labels, graph=GRAPH)
+
+
+def _of_trust(name: str) -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
+    """Return the entry points of sets and calibration."""
+    pair = (_ASIDE, LABELS[_ASIDE])
+    faults = {
+        "one list": lambda v: v[0],
+        "a row too few": lambda v: (v[0], v[1][:-1]),
+        "beyond the end": lambda v: (v[0] + NODES, v[1]),
+        "unknown label": lambda v: (v[0], v[1] + 7),
+    }
+
+    def ask(**given: Any) -> Any:
+        return _half_labelled().predict_set(**{"calibration": pair, **given})
+
+    edges = np.array([[0, NODES], [1, NODES + 1]])
+    return {
+        f"{name}.calibrate:nodes": (
+            lambda v: _half_labelled().calibrate(v, pair[1]),
+            listed(_ASIDE, NUMBERS, sized=True),
+        ),
+        f"{name}.calibrate:labels": (
+            lambda v: _half_labelled().calibrate(_ASIDE, v),
+            listed(pair[1], NUMBERS, sized=True),
+        ),
+        f"{name}.predict_set:calibration": (lambda v: ask(calibration=v), [(pair, faults)]),
+        f"{name}.predict_set:nodes": (lambda v: ask(nodes=v), listed(np.array([0, 2]), NUMBERS)),
+        f"{name}.predict_set:X": (
+            lambda v: ask(X=v),
+            [(sparse.csr_array(POINTS[:2]), STRUCTURE | VALUES), (POINTS[:2], DENSE)],
+        ),
+        f"{name}.predict_set:edges": (
+            lambda v: ask(X=POINTS[:2], edges=v),
+            listed(edges, NUMBERS),
+        ),
+    }
+
+
 def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
     """Return how to call each entry point with one value, and the faulty values."""
     import truegraph
@@ -45,6 +94,7 @@ def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
         ),
     }
     for name, make in classifiers.items():
+        found |= _of_trust(name)
         found |= {
             f"{name}.fit:X": (
                 lambda v, make=make: make().fit(v, LABELS, graph=GRAPH),

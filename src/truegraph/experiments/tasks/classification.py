@@ -20,9 +20,9 @@ from truegraph.evaluation import (
     SET_METRICS,
     ReliabilityCurve,
     reliability_curve,
-    score_sets,
     score_trial,
 )
+from truegraph.evaluation.scores import score_sets
 from truegraph.experiments.tasks.base import Cell, Condition, Context, Task, TrialResult, finite
 from truegraph.experiments.tasks.opened_data import NODE_FILES, open_nodes, same_data
 from truegraph.runtime.threads import use_threads

@@ -130,7 +130,7 @@ def test_other_models_need_labels_set_aside(planted: Any) -> None:
         ({"calibration": ([50, 51], ["ash"])}, "2 nodes and labels of shape"),
         ({"calibration": ([50, 50], ["ash", "ash"])}, "names a node twice"),
         ({"calibration": ([500], ["ash"])}, "500"),
-        ({"calibration": ([50], ["elm"])}, "the label 'elm', which no training node has"),
+        ({"calibration": ([50], ["elm"])}, "labels of calibration hold 'elm', which no training"),
         ({"calibration": ([50], ["ash"])}, "at least 9 calibration labels"),
     ],
 )

@@ -116,7 +116,7 @@ def check_calibration(
     """
     if not isinstance(calibration, tuple | list) or len(calibration) != 2:
         raise InputError("calibration must be a pair (nodes, labels) of labels set aside.")
-    nodes = gate.indices("calibration", np.atleast_1d(np.asarray(calibration[0])), n_nodes)
+    nodes = gate.indices("nodes of calibration", np.atleast_1d(np.asarray(calibration[0])), n_nodes)
     labels = np.atleast_1d(np.asarray(calibration[1]))
     if labels.shape != nodes.shape or not len(nodes):
         raise InputError(
@@ -135,7 +135,7 @@ def check_calibration(
     strange = [label for label in labels.tolist() if label not in known]
     if strange:
         raise InputError(
-            f"calibration has the label {strange[0]!r}, which no training node has; remove it."
+            f"labels of calibration hold {strange[0]!r}, which no training node has; remove it."
         )
     return nodes, np.array([known[label] for label in labels.tolist()], dtype=np.int64)
 
