@@ -140,6 +140,11 @@ def test_what_is_missing_moves_probabilities_but_not_the_links(
         (["--edges", "edges.csv", "--out", "l.csv", "--model", "gae,vgae"], "names 2 models"),
         (["--edges", "edges.csv", "--out", "l.csv", "--model", "pagerank"], "no model is called"),
         (["--edges", "edges.csv", "--out", "l.csv", "--missing", "2"], "between 0 and 1"),
+        (["--edges", "edges.csv", "--out", "l.csv", "--false-share", "2"], "between 0 and 1"),
+        (
+            ["--edges", "edges.csv", "--out", "l.csv", "--false-share", ".1", "--node", "a"],
+            "remove it or --node",
+        ),
         (["--edges", "none.csv", "--out", "l.csv"], "none.csv"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -165,3 +170,18 @@ def test_too_small_and_too_dense_graphs_are_refused(program, people: Path) -> No
 def test_help_names_the_models(program) -> None:
     text = program("links", "--help").out
     assert all(name in text for name in AUTO_ENCODERS)
+
+
+def test_few_false_suggestions(program, people: Path) -> None:
+    given = ("links", "--edges", "edges.csv", "--missing", 0.5, "--json", "--quiet")
+    done = program(*given, "--out", "few.csv", "--false-share", 0.3)
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["false_share"] == 0.3
+    assert program(*given, "--out", "all.csv").code == 0
+    few, everything = pd.read_csv("few.csv"), pd.read_csv("all.csv")
+    assert 0 < len(few) < len(everything)
+    assert few.equals(everything.head(len(few)))
+    done = program("links", "--edges", "edges.csv", "--out", "none.csv", "--false-share", 0.001)
+    assert done.code == 0, done.err
+    assert "Suggested 0 links" in done.out
+    assert "at most 0% of these" in done.out

@@ -117,3 +117,15 @@ def test_the_default_chooses_by_time_and_says_what(program, tmp_path: Path) -> N
     page = Path(document["report"]).read_text()
     for heading in ("Because they took", "How probable", "The learned graph of the items"):
         assert heading in page
+
+
+def test_sets_that_hold_the_next_item(program, ratings: Path, tmp_path: Path) -> None:
+    given = ("recommend", "--interactions", ratings, "--model", "ease", "--out", tmp_path / "r.csv")
+    done = program(*given, "--coverage", 0.8, "--json", "--quiet")
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    assert document["coverage"] == 0.8
+    assert document["recommendations"] <= 60 * document["k"]
+    shown = program(*given, "--coverage", 0.8)
+    assert "hold the next item of 80% of the users" in shown.out
+    assert program(*given, "--coverage", 1.5).code == 2

@@ -62,6 +62,12 @@ class _Job(AnswerOptions, EdgeOptions, NodeFiles):
     seed: int = cli.seed_option()
     node: str | None = option(OUTPUT, "Suggest links of this node only.", metavar="NAME")
     top: int = option(OUTPUT, "Links to suggest.", value=100, least=1)
+    false_share: float | None = option(
+        OUTPUT,
+        "Share of the suggestions that may be false: the longest list, of up to --top, for which "
+        "that is bounded.",
+        metavar="SHARE",
+    )
     out: Path | None = option(OUTPUT, "Suggested links, a .csv file (required).", metavar="FILE")
     cache: Path | None = cli.CACHE
 
@@ -87,6 +93,10 @@ def links(job: _Job) -> None:
         raise InputError("there is nothing to learn from; give --edges.")
     if not 0.0 < job.missing < 1.0:
         raise InputError(f"--missing {job.missing} must lie between 0 and 1.")
+    if job.false_share is not None and not 0.0 < job.false_share < 1.0:
+        raise InputError(f"--false-share {job.false_share} must be a share between 0 and 1.")
+    if job.false_share is not None and job.node is not None:
+        raise InputError("--false-share is for the whole graph; remove it or --node.")
     job.check_targets(job.edges, job.features)
     job.say(f"Reading {job.edges} ...")
     from truegraph.data import read_node_data
@@ -97,7 +107,10 @@ def links(job: _Job) -> None:
     began = time.perf_counter()
     with recorded_warnings() as heard:
         predictor = _fit(dataset, options, job)
-    wanted = predictor.suggest(job.top) if node is None else predictor.suggest_for(node, job.top)
+    if node is None:
+        wanted = predictor.suggest(job.top, false_share=job.false_share)
+    else:
+        wanted = predictor.suggest_for(node, job.top)
     table = _named(dataset, wanted)
     seconds = time.perf_counter() - began
     job.write_table(table)
@@ -178,6 +191,7 @@ def _document(
         "seed": job.seed,
         "options": job.options(),
         "missing": job.missing,
+        "false_share": job.false_share,
         "node": job.node,
         "searched": predictor.searched_,
         "statistics": dataset.statistics(),
@@ -208,6 +222,7 @@ def _page(
             "highest probability": document["probability"]["highest"],
             "lowest probability": document["probability"]["lowest"],
             "share of the true links assumed to be missing": document["missing"],
+            "share of the suggestions that may be false": document["false_share"],
             "searched": document["searched"],
         },
         look_at=table_of("Most probable links", _REASONS, _shown(table)),
@@ -238,10 +253,15 @@ def _print_summary(table: pd.DataFrame, document: dict[str, Any], job: _Job) -> 
     rows += [
         ("missing", f"{document['missing']:.2g} of the true links are taken to be missing"),
         ("searched", document["searched"]),
+        ("false", _bound(document["false_share"])),
         ("learned", "no graph" if learned is None else counted(learned, "edge")),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
     job.print_facts(rows, document["notes"])
+
+
+def _bound(share: float | None) -> str:
+    return "not bounded; see --false-share" if share is None else f"at most {share:.0%} of these"
 
 
 def _chance(row: Any) -> str:

@@ -43,6 +43,11 @@ class _Job(AnswerOptions, cli.InteractionFile):
     epochs: int | None = cli.EPOCHS
     seed: int = cli.seed_option()
     k: int = option(OUTPUT, "Recommendations per user.", "-k", value=10, least=1)
+    coverage: float | None = option(
+        OUTPUT,
+        "Instead of -k: so many that they hold the next item of this share of the users.",
+        metavar="SHARE",
+    )
     out: Path | None = option(OUTPUT, "Recommendations, a .csv file (required).", metavar="FILE")
 
     @property
@@ -65,6 +70,8 @@ def recommend(job: _Job) -> None:
     if job.interactions is None:
         raise InputError("there is nothing to learn from; give --interactions.")
     cli.check_ratings(job.rating, job.min_rating)
+    if job.coverage is not None and not 0.0 < job.coverage < 1.0:
+        raise InputError(f"--coverage {job.coverage} must be a share between 0 and 1.")
     settings, bayesian = job.settings()
     job.check_targets(job.interactions)
     job.say(f"Reading {job.interactions} ...")
@@ -79,11 +86,14 @@ def recommend(job: _Job) -> None:
     )
     with recorded_warnings() as heard:
         recommender = _fit(data, settings, bayesian, job)
-    table = recommender.recommend(data.user_ids, k=job.k)
+    k = job.k if job.coverage is None else recommender.set_size(job.coverage)
+    table = recommender.recommend(data.user_ids, k=k)
     job.write_table(table)
     if job.save is not None:
         recommender.save(job.save)
     document = _document(data, recommender, job) | {
+        "k": k,
+        "coverage": job.coverage,
         "recommendations": len(table),
         "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
     }
@@ -133,7 +143,6 @@ def _document(
         "model": job.name,
         "settings": job.settings()[0],
         "seed": job.seed,
-        "k": job.k,
         "chosen": chosen,
         "fitted_to": "all interactions, after choices on held-out ones",
         "epochs": None if trained is None else len(trained.losses),
@@ -167,7 +176,10 @@ def _page(
             "pairs taken out of the negatives": document["removed_pairs"],
             "users who got the most popular items": document["users_with_popular_items"],
         },
-        sure={"recall@20 on validation interactions": document["validation_recall@20"]},
+        sure={
+            "recall@20 on validation interactions": document["validation_recall@20"],
+            "share of the users whose next item the lists hold": document["coverage"],
+        },
         look_at=table_of("First recommendations", "Do they make sense?", table),
         more=recommended_parts(recommender, table),
         notes=document["notes"],
@@ -178,7 +190,8 @@ def _page(
 def _print_summary(document: dict[str, Any], job: _Job) -> None:
     size = document["statistics"]
     typer.echo(
-        f"{counted(job.k, 'item')} for each of {counted(size['users'], 'user')} with {job.name}, "
+        f"{counted(document['k'], 'item')} for each of {counted(size['users'], 'user')} with "
+        f"{job.name}, "
         f"from {counted(size['interactions'], 'interaction')} with {counted(size['items'], 'item')}"
     )
     recall, removed = document["validation_recall@20"], document["removed_fraction"]
@@ -192,6 +205,8 @@ def _print_summary(document: dict[str, Any], job: _Job) -> None:
         ),
         ("seconds", f"{document['seconds']:.2f}"),
     ]
+    if document["coverage"] is not None:
+        rows.append(("sets", f"hold the next item of {document['coverage']:.0%} of the users"))
     if chosen:
         rows.append(("chosen", _words(chosen)))
     if removed is not None:

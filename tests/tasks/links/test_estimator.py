@@ -316,3 +316,21 @@ def test_slack_is_the_weight_of_edges_and_ranks_the_other_pairs(planted, split, 
     predictor.save(tmp_path)
     again = BayesianLinkPredictor.load(tmp_path)
     np.testing.assert_array_equal(again.slack(split.test_links), links)
+
+
+def test_lists_are_as_long_as_few_are_false() -> None:
+    """Groups that are nearly complete: what is missing can be told."""
+    generator = np.random.default_rng(0)
+    group = np.arange(200) // 10
+    links = np.triu((group[:, None] == group) & (generator.random((200, 200)) < 0.9), 1)
+    graph = csr_array((links | links.T).astype(float))
+    predictor = LinkPredictor("resource-allocation", held_out=0.1, random_state=0).fit(graph)
+    few, more = (predictor.suggest(500, false_share=share) for share in (0.2, 0.8))
+    everything = predictor.suggest(500)
+    assert 0 < len(few) <= len(more) <= len(everything)
+    assert few.equals(everything.head(len(few)))
+    within = group[few["source"]] == group[few["target"]]
+    assert within.mean() >= 0.8
+    assert len(predictor.suggest(500, false_share=0.2, missing=0.001)) == 0
+    with pytest.raises(InputError, match="false_share=2"):
+        predictor.suggest(5, false_share=2)

@@ -30,7 +30,7 @@ from truegraph.tasks.links.problem import LinkProblem, check_pairs, open_link_pr
 from truegraph.tasks.links.scorers import LinkScorer, suggester_of
 from truegraph.tasks.links.suggesting.explanations import explain
 from truegraph.tasks.links.suggesting.search import RankedPairs
-from truegraph.tasks.links.suggesting.shares import check_missing
+from truegraph.tasks.links.suggesting.shares import check_false_share, check_missing
 from truegraph.tasks.links.suggesting.suggestions import Suggester
 from truegraph.tasks.links.vectors import LinkVectors
 from truegraph.wording import counted
@@ -193,7 +193,9 @@ class LinkEstimator(LinkParameters, TakesSparse, BaseEstimator):
         both = [self._probabilities(logits + sign * errors, prior) for sign in (1.0, -1.0)]
         return 0.5 * (both[0] - both[1])
 
-    def suggest(self, k: int = 100, *, missing: float | None = None) -> pd.DataFrame:
+    def suggest(
+        self, k: int = 100, *, missing: float | None = None, false_share: float | None = None
+    ) -> pd.DataFrame:
         """Return the most probable links among pairs that are not linked.
 
         Not all pairs are looked at: `searched_` says which were. A probability is the share of
@@ -206,6 +208,11 @@ class LinkEstimator(LinkParameters, TakesSparse, BaseEstimator):
         missing : float, optional
             Share of the true links that the graph lacks, instead of the one given at
             construction. Probabilities grow with it; the order does not depend on it.
+        false_share : float, optional
+            Share of the suggestions that may be false: the longest list of up to k is returned
+            whose share is bounded by it, perhaps an empty one. The bound is counted by hiding
+            links and holds for links that are missing as if taken away at random, in the number
+            that `missing` says.
 
         Returns
         -------
@@ -216,7 +223,17 @@ class LinkEstimator(LinkParameters, TakesSparse, BaseEstimator):
             shared_features (a list of up to three columns of X) and slack (of the learned graph,
             NaN without one).
         """
-        return self._table(self._suggestions().search.best(positive(k)), missing)
+        ranked = self._suggestions().search.best(positive(k))
+        if false_share is not None:
+            ranked = self._few_false(ranked, missing, check_false_share(false_share))
+        return self._table(ranked, missing)
+
+    def _few_false(self, ranked: RankedPairs, missing: float | None, allowed: float) -> RankedPairs:
+        """Return the longest beginning of a list in which the share of false ones is bounded."""
+        share = check_missing(self.missing if missing is None else missing)
+        bounds = self._suggestions().chances.false_shares(ranked, share)
+        kept = int(np.max(np.flatnonzero(bounds <= allowed), initial=-1)) + 1
+        return RankedPairs(ranked.pairs[:kept], ranked.scores[:kept])
 
     def suggest_for(self, node: int, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
         """Return the most probable new partners of one node.

@@ -29,6 +29,7 @@ from truegraph.seeds import seed_from
 from truegraph.tasks.base import TakesSparse
 from truegraph.tasks.recommend.answer_tables import explanation, most_similar, named, stored
 from truegraph.tasks.recommend.chances import Chances, fit_chances
+from truegraph.tasks.recommend.next_items import SetsOfItems, next_ranks
 from truegraph.tasks.recommend.scorers import Scorer
 
 Unknown = Literal["error", "skip", "popular"]
@@ -44,7 +45,7 @@ class RecommenderParameters:
     progress: bool = False
 
 
-class FittedRecommender(RecommenderParameters, TakesSparse, BaseEstimator):
+class FittedRecommender(SetsOfItems, RecommenderParameters, TakesSparse, BaseEstimator):
     """Base class of the recommenders; subclasses train."""
 
     choice_: Choice | None
@@ -95,8 +96,10 @@ class FittedRecommender(RecommenderParameters, TakesSparse, BaseEstimator):
             self._scorer, chosen = self._train(train, held_out, progress)
         self._seen = train if held_out is None else csr_array(train + held_out)
         self._chances: Chances | None = None
+        self._next_ranks = None
         if chosen is not None and held_out is not None:
             self._chances = fit_chances(chosen, train, held_out, seed=self.seed_)
+            self._next_ranks = next_ranks(chosen, train, held_out, seed=self.seed_)
         self.interactions_ = data
         self._popularity = _counts(self._seen)
         self.seconds_ = time.perf_counter() - began

@@ -43,6 +43,7 @@ from truegraph.tasks.saved_folder import ARRAYS, GRAPH, WEIGHTS, Files, SavedFol
 
 _FOLDER = SavedFolder("truegraph recommender", "recommender", "recommender.json")
 _MODEL, _CHANCES = "model ", "chances "  # before the names of their arrays
+_NEXT = "next ranks"
 _VECTORS = "vectors of users and items"  # beside the weights, in the same file
 
 Estimator = TypeVar("Estimator", bound=FittedRecommender)
@@ -113,9 +114,11 @@ def _history_arrays(estimator: FittedRecommender) -> dict[str, NDArray[Any]]:
 
 
 def _chances_arrays(estimator: FittedRecommender) -> dict[str, NDArray[Any]]:
+    ranks = estimator._next_ranks
+    found = {} if ranks is None else {_NEXT: ranks}
     if estimator._chances is None:
-        return {}
-    return {_CHANCES + name: array for name, array in vars(estimator._chances).items()}
+        return found
+    return found | {_CHANCES + name: array for name, array in vars(estimator._chances).items()}
 
 
 def _choice_facts(choice: Choice | None) -> dict[str, Any] | None:
@@ -152,6 +155,10 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator.interactions_ = _interactions(document, seen)
     estimator._seen = seen
     estimator._chances = _chances(arrays)
+    estimator._next_ranks = None  # absent in folders of older versions
+    if _NEXT in arrays:
+        ranks = gate.whole_numbers(_NEXT, arrays[_NEXT], at_least=1)
+        estimator._next_ranks = np.sort(ranks)
     counts = np.bincount(seen.indices, minlength=seen.shape[1])
     estimator._popularity = counts.astype(np.float32)
     settings = recommender_settings(params["model"], document["settings"])

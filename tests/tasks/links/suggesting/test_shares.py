@@ -9,6 +9,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.links.suggesting.shares import (
     chance_errors,
     chances,
+    check_false_share,
     check_missing,
     count_shares,
 )
@@ -79,3 +80,35 @@ def test_a_few_suggestions_at_the_bottom_do_not_lift_the_others():
     is_right = np.arange(501) % 40 == 39
     shares = count_shares(scores, is_right, hidden=0.1)
     assert shares.shares.max() < 0.1
+
+
+def test_the_bound_on_false_suggestions_holds_in_a_made_up_world():
+    """A tenth of the links is missing, a tenth gets hidden, three times."""
+    rng = np.random.default_rng(0)
+    scores = rng.exponential(size=200_000)
+    is_link = rng.random(200_000) < np.minimum(0.2 * scores, 0.95)
+    is_observed = is_link & (rng.random(200_000) < 0.9)
+    rounds = [is_observed & (rng.random(200_000) < 0.1) for _ in range(3)]
+    suggested = [~is_observed | hidden for hidden in rounds]
+    shares = count_shares(
+        np.concatenate([scores[part] for part in suggested]),
+        np.concatenate([hidden[part] for hidden, part in zip(rounds, suggested, strict=True)]),
+        hidden=0.1,
+        rounds=3,
+    )
+    order = np.flatnonzero(~is_observed)
+    order = order[np.argsort(-scores[order], kind="stable")]
+    bounds = shares.false_shares(scores[order], 0.1)
+    realised = 1.0 - np.cumsum(is_link[order]) / np.arange(1, len(order) + 1)
+    for allowed in (0.6, 0.7, 0.8):
+        kept = np.flatnonzero(bounds <= allowed).max() + 1
+        assert kept > 100
+        assert realised[kept - 1] <= allowed + 0.01
+        assert realised[kept - 1] > allowed - 0.15  # and the list is not needlessly short
+    assert (shares.false_shares(scores[order][:50], 1e-4) > 0.9).all()
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1, "few", None])
+def test_impossible_shares_of_false_ones_are_refused(share):
+    with pytest.raises(InputError, match="false_share="):
+        check_false_share(share)

@@ -121,7 +121,7 @@ def judged(trials: list[Trial], usual: Regression) -> tuple[Order, ScoreShares]:
     is_enough = _FEWEST_HITS <= is_right.sum() < len(is_right)
     first = fit_regression(columns, is_right, weight=weight) if is_enough else usual
     order, scores = fit_order(first, columns, is_right, weight)
-    return order, count_shares(scores, is_right, hidden, weight)
+    return order, count_shares(scores, is_right, hidden, weight, len(trials))
 
 
 def refined_suggester(model: RefinedModel, known: csr_array, held_out: Pairs) -> Suggester:

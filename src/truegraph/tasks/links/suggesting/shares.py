@@ -14,7 +14,7 @@ like the known ones, and stay at 0.99 at most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +65,18 @@ class ScoreShares:
         Standard errors of the shares.
     hidden : float
         Part of the links that was hidden when the shares were counted.
+    hits : ndarray of float64, shape (h,)
+        Scores of the hidden links among the suggestions, ascending.
+    rounds : int
+        How often links were hidden.
     """
 
     scores: NDArray[np.float64]
     shares: Shares
     errors: Shares
     hidden: float
+    hits: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    rounds: int = 1
 
     def counted(self, scores: NDArray[np.floating]) -> Shares:
         """Return the share of hidden links among suggestions with these scores."""
@@ -89,6 +95,34 @@ class ScoreShares:
         counted, errors = self.counted(scores), self.counted_errors(scores)
         return chance_errors(counted, errors, missing, self.hidden)
 
+    def false_shares(self, scores: NDArray[np.floating], missing: float) -> Shares:
+        """Return a bound on the share of false ones among the first 1, 2, ... suggestions.
+
+        As many missing links are above a score as hidden ones were found above it, in proportion;
+        one standard deviation of that count is taken off.
+
+        Parameters
+        ----------
+        scores : ndarray of float, shape (n,)
+            Of suggestions, best first.
+        missing : float
+            Part of the true links that the graph lacks, in (0, 1).
+        """
+        found = len(self.hits) - np.searchsorted(self.hits, scores, side="left")
+        least = np.maximum(found - np.sqrt(found), 0.0) / self.rounds
+        right = _factor(missing, self.hidden) * least / np.arange(1, len(scores) + 1)
+        return np.maximum(1.0 - right, 0.0)
+
+
+def check_false_share(share: object) -> float:
+    """Return the share of false suggestions that is allowed, after checking it."""
+    if not isinstance(share, int | float | np.number) or not 0.0 < share < 1.0:
+        raise InputError(
+            f"false_share={share!r} must be the share of the suggestions that may be false, "
+            "between 0 and 1."
+        )
+    return float(share)
+
 
 def check_missing(missing: object) -> float:
     """Return the share of the links taken to be missing, after checking it."""
@@ -105,6 +139,7 @@ def count_shares(
     is_right: NDArray[np.bool_],
     hidden: float,
     weight: NDArray[np.float64] | None = None,
+    rounds: int = 1,
 ) -> ScoreShares:
     """Fit the map: shares in bins of scores, made to rise by isotonic regression.
 
@@ -121,6 +156,8 @@ def count_shares(
         Part of the links that was hidden.
     weight : ndarray of float64, shape (n,), optional
         How many suggestions each one stands for; default 1.
+    rounds : int
+        How often links were hidden to count these suggestions.
     """
     each = np.ones(len(scores)) if weight is None else weight
     values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
@@ -132,7 +169,8 @@ def count_shares(
     share = np.bincount(bins, weights=right) / np.bincount(bins, weights=count)
     rising = isotonic_regression(share, sample_weight=np.bincount(bins, weights=count))
     step = _joined(rising)[bins]
-    return _steps(values, count, right, step, hidden)
+    hits = np.sort(np.asarray(scores, dtype=np.float64)[is_right])
+    return replace(_steps(values, count, right, step, hidden), hits=hits, rounds=rounds)
 
 
 def _joined(sorted_values: NDArray[np.floating]) -> NDArray[np.int64]:

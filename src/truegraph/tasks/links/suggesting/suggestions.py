@@ -41,6 +41,10 @@ class Chances(Protocol):
         """Return the probability of each pair and its standard error, (n,) each."""
         ...
 
+    def false_shares(self, ranked: RankedPairs, missing: float) -> Scores:
+        """Return a bound on the share of false ones among the first 1, 2, ... pairs, (n,)."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class Suggester:
@@ -102,6 +106,10 @@ class CountedChances:
         if len(drawn):
             error = np.hypot(error, self.shares.chances(drawn, missing).std(axis=0))
         return chance, error
+
+    def false_shares(self, ranked: RankedPairs, missing: float) -> Scores:
+        """Return a bound on the share of false ones among the first 1, 2, ... pairs, (n,)."""
+        return self.shares.false_shares(ranked.scores, missing)
 
 
 def counted_shares(search: Search, hidden_links: Pairs, n_links: int, n_nodes: int) -> ScoreShares:
