@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -44,8 +45,10 @@ def links_of(name: str, seed: int) -> Iterator[dict[str, Any]]:
     predictor = LinkPredictor(random_state=seed).fit(split.train, features)
     for allowed in ALLOWED:
         table = predictor.suggest(LONGEST, false_share=allowed)
-        right = np.asarray(graph[table["source"], table["target"]]).ravel() != 0.0
-        realised = float(1.0 - right.mean()) if len(right) else np.nan
+        realised = np.nan
+        if len(table):
+            found = graph[table["source"].to_numpy(), table["target"].to_numpy()]
+            realised = float(np.mean(np.asarray(found).ravel() == 0.0))
         yield {"data": name, "asked": allowed, "size": len(table), "realised": realised}
 
 
@@ -58,7 +61,12 @@ def items_of(name: str, seed: int) -> Iterator[dict[str, Any]]:
         split_by_time(data, ratios) if is_timed else split_randomly(data, ratios, random_state=seed)
     )
     kept = Recommender(random_state=seed, validation_share=0.1)
-    kept.fit(split.train)
+    if is_timed:  # with the times, so that the latest interactions are held out here too
+        rest = np.asarray(split.train[data.users, data.items]).ravel() != 0.0
+        known = {name: getattr(data, name)[rest] for name in ("users", "items", "times")}
+        kept.fit(replace(data, **known, ratings=None))
+    else:
+        kept.fit(split.train)
     asked = np.flatnonzero(np.diff(split.test.indptr))
     for coverage in COVERAGES:
         size = kept.set_size(coverage)
