@@ -8,7 +8,7 @@ Claim: with the same labels, the sets of `auto` are no larger on average than th
 threshold method (LAC), APS and DAPS, and reach the asked coverage. These methods need labels that
 the model has not seen: half of the labels of each class train a GCN, by its authors' settings, the
 other half, the larger one of an odd number, calibrate. Splits are those of the experiments, seeds
-from 0 on; the trials of `auto` on the same splits are those of results/committee_trials.csv. DAPS
+from 0 on; the trials of `auto` on the same splits are those of results/coverage_trials.csv. DAPS
 takes its usual share of the neighbours, 0.5, over APS. Every trial is a line of
 results/prediction_sets_trials.csv; those that stand there are not run again.
 """
@@ -44,7 +44,7 @@ except ImportError as error:
     raise SystemExit(f"{error}; install it: pip install torchcp==1.2.1") from error
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
-TABLE, OURS = RESULTS / "prediction_sets_trials.csv", RESULTS / "committee_trials.csv"
+TABLE, OURS = RESULTS / "prediction_sets_trials.csv", RESULTS / "coverage_trials.csv"
 METHODS = ("LAC", "APS", "DAPS")
 NAMES = ["dataset", "labels", "seed", "method"]
 SCORES = [
