@@ -6,7 +6,9 @@ r"""How fast the graph learner is, against its rivals, in one run.
 Parts: share (solve time against neighbour search time), slope (time over the number of points,
 and memory), rivals (scikit-learn and pynndescent), solvers (Newton against the paper's
 primal-dual solver, to a relative gap of 1e-4), engines (exact against approximate search, from
-which "auto" chooses), cells (our search in cells against faiss's), start (import time). Parts that
+which "auto" chooses), cells (our search in cells against faiss's), stiff (the paper's distance on
+Cora and tied features, to a relative gap of 1e-8; run it in an older checkout to compare), million
+(one million points against pynndescent and faiss at equal recall), start (import time). Parts that
 need MNIST or the Cora distance are left out, with a note, unless TRUEGRAPH_DATA is set.
 
 Machines are noisy: read the ratios; every ratio is of two times from this run, the best of
@@ -25,7 +27,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import faiss
 import numpy as np
 from sklearn.decomposition import PCA
 from sklearn.neighbors import kneighbors_graph
@@ -36,8 +37,11 @@ from truegraph.learning import EmbeddingDistance, LabelDisagreement, SumDistance
 from truegraph.learning.search.approximate import CellSearch, recall_of, tune
 from truegraph.learning.search.neighbours import ExactSearch
 from truegraph.learning.solve import primal_dual, solver
+from truegraph.learning.solve.dual import Problem
+from truegraph.learning.solve.interior import Interior
 
 DEGREE = 10
+CORA_DEGREES = (5, 10, 20, 50, 100, 200)
 Row = dict[str, Any]
 
 
@@ -253,6 +257,8 @@ def faiss_index(
     points: np.ndarray, sample: np.ndarray, truth: np.ndarray, recall: float
 ) -> tuple[Any, int]:
     """Return faiss's inverted file and how many of its cells it must probe for a recall."""
+    import faiss
+
     wanted = int(4 * np.sqrt(len(points)))
     index = faiss.IndexIVFFlat(faiss.IndexFlatL2(points.shape[1]), points.shape[1], wanted)
     index.cp.niter = 5
@@ -268,6 +274,98 @@ def faiss_index(
     return index, nprobe
 
 
+def tied(count: int, dimension: int, distinct: int | None) -> np.ndarray:
+    """Return rows of small integers: so many distinct ones, or independent skewed columns."""
+    rng = np.random.default_rng(0)
+    if distinct is None:
+        return np.minimum(rng.geometric(0.6, size=(count, dimension)), 5).astype(float)
+    rows = rng.integers(0, 5, size=(distinct, dimension))
+    return rows[rng.integers(0, distinct, size=count)].astype(float)
+
+
+def stiff(largest: int) -> list[Row]:
+    """Stiff problems and ties, to a relative gap of 1e-8: processor seconds."""
+    cases: list[tuple[str, Any, float]] = [
+        ("12,000 x 10, 300 distinct rows", tied(12_000, 10, 300), DEGREE),
+        ("12,000 x 10, skewed integers", tied(12_000, 10, None), DEGREE),
+        ("100,000 x 5, 300 distinct rows", tied(100_000, 5, 300), DEGREE),
+        ("100,000 x 5, skewed integers", tied(100_000, 5, None), DEGREE),
+        ("100,000 x 5, all distinct", np.random.default_rng(0).normal(size=(100_000, 5)), DEGREE),
+    ]
+    if "TRUEGRAPH_DATA" in os.environ:
+        distance = cora_distance()
+        compiling = learn_graph(distance, 5, random_state=0).candidates
+        Interior(Problem(compiling), 1.0).step(1e-2)
+        named = [(f"Cora, degree {degree}", distance, degree) for degree in CORA_DEGREES]
+        cases = [*named, *cases]
+    rows = []
+    for name, data, degree in cases:
+        began = time.process_time()
+        certificate = learn_graph(data, degree, random_state=0, tol=1e-8).certificate
+        rows.append(
+            {
+                "problem": name,
+                "processor s": round(time.process_time() - began, 2),
+                "steps": certificate.iterations,
+                "CG steps": certificate.inner_iterations,
+                "degree": round(certificate.degree, 2),
+                "relative gap": f"{certificate.relative_gap:.0e}",
+            }
+        )
+    return rows
+
+
+def million(largest: int) -> list[Row]:
+    """One million points: neighbour lists against pynndescent and faiss at equal recall."""
+    from pynndescent import NNDescent
+
+    points = synthetic(min(1_000_000, largest))
+    sample = np.sort(np.random.default_rng(0).choice(len(points), size=256, replace=False))
+    truth = ExactSearch(points).query(points[sample], sample, 30)
+    CellSearch(points[:2000], seed=0).query(points[:200], np.arange(200), 30)  # compile
+    NNDescent(points[:2000], n_neighbors=31, random_state=0)
+    rows = []
+
+    def add(name: str, work: Callable[[], np.ndarray]) -> float:
+        began, busy = time.perf_counter(), time.process_time()
+        lists = work()
+        seconds, processor = time.perf_counter() - began, time.process_time() - busy
+        recall = recall_of(lists[sample], truth)
+        rows.append(
+            {
+                "lists of 30 neighbours": name,
+                "points": len(points),
+                "seconds": round(seconds, 1),
+                "processor s": round(processor, 1),
+                "recall": round(recall, 4),
+            }
+        )
+        print(rows[-1], file=sys.stderr, flush=True)
+        return recall
+
+    recall = add("truegraph", lambda: our_lists(points, sample, truth))
+
+    def with_faiss() -> np.ndarray:
+        index, index.nprobe = faiss_index(points, sample, truth, recall)
+        return without_self(index.search(points, 31)[1])
+
+    add("faiss, inverted file", with_faiss)
+    add(
+        "pynndescent",
+        lambda: without_self(
+            NNDescent(points, n_neighbors=31, random_state=0, n_jobs=-1).neighbor_graph[0]
+        ),
+    )
+    return rows
+
+
+def without_self(lists: np.ndarray) -> np.ndarray:
+    """Return lists (n, 31) without the node itself (n, 30)."""
+    own = lists == np.arange(len(lists))[:, None]
+    own[~own.any(axis=1), -1] = True
+    return lists[~own].reshape(len(lists), -1).astype(np.int32)
+
+
 def start(largest: int) -> list[Row]:
     """Time to import, in a fresh process."""
     code = "import time; t = time.perf_counter(); import truegraph; print(time.perf_counter() - t)"
@@ -277,6 +375,8 @@ def start(largest: int) -> list[Row]:
 
 PARTS = {
     "start": start,
+    "stiff": stiff,
+    "million": million,
     "engines": engines,
     "cells": cells,
     "share": share,

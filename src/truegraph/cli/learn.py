@@ -280,6 +280,8 @@ def _document(
         "search": {
             "engine": certificate.search,
             "recall": certificate.recall,
+            "low_recall": certificate.low_recall,
+            "missed_objective": certificate.missed_objective,
             "candidate_pairs": certificate.candidate_pairs,
         },
         "solver": certificate.solver,

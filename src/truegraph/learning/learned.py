@@ -48,6 +48,10 @@ class Certificate(Shown):
         Engine of the neighbour search ("exact", "ivf", "hnsw", or "given" for precomputed
         candidates), and the share of true neighbours it found on a sample; after
         `GraphLearner.update` the share that are candidates, of old and new nodes.
+    low_recall, missed_objective : float or None
+        Of an approximate search: the recall below which one node in twenty of a sample lies, and
+        by how much, relative to the objective, the pairs that it missed might lower it (an
+        estimate from the sample). None where the search is exact or it was not measured.
     solver, iterations, inner_iterations, stalled
         How the solving went, all solves of the density search together; stalled says that
         Newton's method had stalled, so that the nodes that caused it were solved apart.
@@ -80,6 +84,8 @@ class Certificate(Shown):
     seconds: dict[str, float] = field(default_factory=dict)
     added_edges: int = 0
     gap_with_added: float | None = None
+    low_recall: float | None = None
+    missed_objective: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and dicts."""

@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -37,6 +38,7 @@ from truegraph.learning.search.candidates import (
     nearest_lists,
     unproved_nodes,
 )
+from truegraph.learning.search.completeness import completeness
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.local_scaling import local_scales, scaled
 from truegraph.learning.search.neighbours import all_neighbours
@@ -173,8 +175,28 @@ class Run:
             scope = "candidates" if missing is None else "global"
             plain = n_users is None and forbidden is None
             between = partial(self._nearest_pairs, distance, scales) if plain else None
+            measured: dict[str, Any] = {}
+            if plain and lists.engine != "exact" and not self.settings.mutual:
+                measured = self._measured(lists, distance, candidates, solution, scales)
             completed = self._completed(candidates, solution, between)
-            return self._result(completed, solution, scope, lists.engine, lists.recall, n_users)
+            graph = self._result(completed, solution, scope, lists.engine, lists.recall, n_users)
+            return replace(graph, certificate=replace(graph.certificate, **measured))
+
+    def _measured(
+        self,
+        lists: NeighbourLists,
+        distance: Distance,
+        candidates: csr_array,
+        solution: Solution,
+        scales: NDArray[np.float64] | None,
+    ) -> dict[str, Any]:
+        """Return what the certificate says about pairs that an approximate search missed."""
+        with self._stage("proof"):
+            found = completeness(
+                lists, distance, candidates, solution.multipliers, solution.theta, scales
+            )
+        missed = found.missed / max(1.0, abs(solution.primal))
+        return {"low_recall": found.low_recall, "missed_objective": missed}
 
     def _scaled(self, candidates: csr_array) -> tuple[csr_array, NDArray[np.float64] | None]:
         """Return the candidates with distances scaled locally, and the scales, if that is asked."""

@@ -34,6 +34,7 @@ from truegraph.learning.partitioned.stiff import solve_in_one
 from truegraph.learning.partitioned.sweeps import State, Sweeps, Total
 from truegraph.learning.search.approximate import FIRST_WIDTH, recalls
 from truegraph.learning.search.cells import padded
+from truegraph.learning.search.completeness import low_quantile
 from truegraph.learning.search.neighbours import RECALL_SAMPLE
 from truegraph.learning.search.points import check_range
 from truegraph.learning.search.two_levels import (
@@ -135,7 +136,7 @@ class PartitionedRun:
         k = self._plan.k
         while True:
             with self._stage("search"):
-                recall = self._search(layout, k, samples)
+                searched = self._search(layout, k, samples)
             with self._stage("candidates"):
                 entries = self._build(layout, k)
             with self._stage("solve"):
@@ -144,7 +145,7 @@ class PartitionedRun:
             if longer is None:
                 break
             k, samples = longer, [_sample(rng, count) for count in self._plan.counts]
-        self._finish(k, state, total, recall, entries, len(layout))
+        self._finish(k, state, total, searched, entries)
 
     @contextmanager
     def _stage(self, name: str) -> Iterator[None]:
@@ -241,7 +242,9 @@ class PartitionedRun:
         ]
         return [int(size) for size in run(spreading.gather, parts, self._progress, "sorting")]
 
-    def _search(self, layout: searching.Layout, k: int, samples: list[NDArray[np.int64]]) -> float:
+    def _search(
+        self, layout: searching.Layout, k: int, samples: list[NDArray[np.int64]]
+    ) -> dict[str, Any]:
         """List all points' neighbours; return the recall on the sample, the worse of two sides."""
         record = self._folder.path / f"search-{k}.json"
         if not record.exists():
@@ -249,15 +252,20 @@ class PartitionedRun:
                 self._search_side(layout, side, k, sample) for side, sample in enumerate(samples)
             ]
             widths, shares = zip(*found, strict=True)
-            write_json(record, {"widths": widths, "recall": min(shares)})
+            document = {
+                "widths": widths,
+                "recall": min(float(np.mean(share)) for share in shares),
+                "low_recall": min(low_quantile(share) for share in shares),
+            }
+            write_json(record, document)
         document = read_json(record)
         self._widths = document["widths"]
-        return float(document["recall"])
+        return document
 
     def _search_side(
         self, layout: searching.Layout, side: int, k: int, sample: NDArray[np.int64]
-    ) -> tuple[int, float]:
-        """List the neighbours of one side's points; return width and recall of the search."""
+    ) -> tuple[int, NDArray[np.float64]]:
+        """List the neighbours of one side's points; return width and recalls (sample,)."""
         plan, run = self._plan, self._executor.run
         positions, points = self._sampled(layout, side, sample)
         answering = side if len(plan.counts) == 1 else 1 - side
@@ -268,7 +276,7 @@ class PartitionedRun:
         parts = run(searching.search_partition, given, self._progress, "lists")
         lists = np.concatenate([part[1] for part in parts])
         order = np.argsort(positions, kind="stable")
-        return width, float(np.mean(recalls(lists, truth[order])))
+        return width, recalls(lists, truth[order])
 
     def _sampled(
         self, layout: searching.Layout, side: int, sample: NDArray[np.int64]
@@ -330,7 +338,7 @@ class PartitionedRun:
         return min(wanted, most) if min(wanted, most) > k else None
 
     def _finish(
-        self, k: int, state: State, total: Total, recall: float, entries: int, partitions: int
+        self, k: int, state: State, total: Total, searched: dict[str, Any], entries: int
     ) -> None:
         """Store the certificate: with it, the run is a graph."""
         plan, settings = self._plan, self.settings
@@ -347,7 +355,8 @@ class PartitionedRun:
             wanted_degree=settings.degree,
             candidate_pairs=entries // 2,
             search="ivf",
-            recall=recall,
+            recall=float(searched["recall"]),
+            low_recall=searched.get("low_recall"),
             solver="newton",
             iterations=state.sweep,
             inner_iterations=state.steps,
