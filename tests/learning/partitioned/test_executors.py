@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 import subprocess
 import sys
 import threading
@@ -14,7 +15,7 @@ import numpy as np
 import pytest
 
 from truegraph import distributed
-from truegraph.errors import DataError
+from truegraph.errors import DataError, WriteError
 from truegraph.learning.partitioned.executors import InProcess, OnCluster
 from truegraph.progress import Progress
 
@@ -26,16 +27,30 @@ POINTS = np.random.default_rng(0).normal(size=(900, 3))
 class Cluster:
     """A scheduler and two workers, each a process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, largest_file: int | None = None) -> None:
+        folder.mkdir(exist_ok=True)
         self._file = folder / "scheduler.json"
+        self._largest_file = largest_file
         self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0")
-        self.workers = [self._start("worker", "--nthreads", "1", "--no-nanny") for _ in range(2)]
+        self.workers: list[subprocess.Popen[bytes]] = []
+        for _ in range(2):
+            self.add_worker()
+
+    def add_worker(self) -> None:
+        self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
 
     def _start(self, program: str, *options: str) -> subprocess.Popen[bytes]:
         words = [sys.executable, "-m", f"distributed.cli.dask_{program}", *options]
         words += ["--scheduler-file", str(self._file), "--no-dashboard"]
         quiet = subprocess.DEVNULL
-        return subprocess.Popen(words, stdout=quiet, stderr=quiet, cwd=self._file.parent)
+        limit = self._limited if program == "worker" and self._largest_file is not None else None
+        return subprocess.Popen(
+            words, stdout=quiet, stderr=quiet, cwd=self._file.parent, preexec_fn=limit
+        )
+
+    def _limited(self) -> None:
+        assert self._largest_file is not None
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self._largest_file, self._largest_file))
 
     def client(self) -> Any:
         from distributed import Client
@@ -117,6 +132,63 @@ def test_a_cluster_that_is_gone_is_named_and_the_run_continues(
         with pytest.raises(DataError, match="run the same again to continue"):
             run.run()
     assert bits(prepared(tmp_path / "s", POINTS, degree=5, size=300).run()) == expected
+
+
+class KillingWorkers(Progress):
+    """Kills the oldest worker in the midst of each stage, and starts another."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster, self._stage = cluster, ""
+        self.killed: list[str] = []
+
+    def stage(self, name: str) -> None:
+        self._stage = name
+
+    def update(self, done: float, total: float | None = None, note: str = "") -> None:
+        if self._stage not in self.killed and total is not None and done < total:
+            self.killed.append(self._stage)
+            self._cluster.workers[len(self.killed) - 1].kill()
+            self._cluster.add_worker()
+
+
+def test_a_worker_killed_in_every_stage_is_no_loss(
+    prepared: Prepared, tmp_path: Path, cluster: Cluster
+) -> None:
+    expected = bits(prepared(tmp_path / "here", POINTS, degree=5, size=150).run())
+    with cluster.client() as client:
+        progress = KillingWorkers(cluster)
+        run = prepared(
+            tmp_path / "s",
+            POINTS,
+            degree=5,
+            size=150,
+            executor=OnCluster(client),
+            progress=progress,
+        )
+        assert bits(run.run()) == expected
+    assert {"points", "search", "candidates", "solve"} <= set(progress.killed)
+
+
+def test_a_full_disk_and_another_scheduler_lose_nothing(prepared: Prepared, tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    options = {"degree": 5, "size": 300}
+    expected = bits(prepared(tmp_path / "here", POINTS, **options).run())
+    full = Cluster(tmp_path / "full", largest_file=20_000)  # lists do not fit, points do
+    try:
+        with full.client() as client:
+            run = prepared(tmp_path / "s", POINTS, executor=OnCluster(client), **options)
+            with pytest.raises(WriteError, match="is kept: run the same again to continue"):
+                run.run()
+    finally:
+        full.stop()
+    assert not list((tmp_path / "s").glob("search-*.json"))
+    another = Cluster(tmp_path / "another")
+    try:
+        with another.client() as client:
+            run = prepared(tmp_path / "s", POINTS, executor=OnCluster(client), **options)
+            assert bits(run.run()) == expected
+    finally:
+        another.stop()
 
 
 def test_results_come_in_the_order_of_the_arguments() -> None:
