@@ -130,7 +130,8 @@ def show() -> None:
     theirs, ours = rows(TABLE), our_rows()
     print("| data set | labels | splits | method | " + " | ".join(SCORES) + " |")
     print("|---" * (4 + len(SCORES)) + "|")
-    for dataset, labels in dict.fromkeys((row["dataset"], row["labels"]) for row in theirs):
+    cells = {(row["dataset"], row["labels"]) for row in theirs}
+    for dataset, labels in sorted(cells, key=lambda cell: (cell[0], int(cell[1]))):
         cell = [r for r in [*theirs, *ours] if (r["dataset"], r["labels"]) == (dataset, labels)]
         seeds = {r["seed"] for r in cell if r["method"] == "LAC"}
         if mine := {r["seed"] for r in cell if r["method"] == "auto"}:
