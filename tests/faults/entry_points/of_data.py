@@ -30,6 +30,7 @@ def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
     """Return how to call each entry point with one value, and the faulty values."""
     from truegraph import data
     from truegraph.data import Interactions, NodeDataset
+    from truegraph.data.nodes import perturbation
 
     users, items = np.array([0, 1, 1]), np.array([0, 0, 1])
     ids = (("a", "b"), ("x", "y"))
@@ -61,6 +62,22 @@ def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
         "random_split:labels": (
             lambda v: data.random_split(v, 2, test_size=2, validation_size=2),
             listed(LABELS, CLASSES),
+        ),
+        "perturb_graph:graph": (lambda v: perturbation.perturb_graph(v, added=0.1), graph()),
+        "dice_graph:graph": (lambda v: perturbation.dice_graph(v, LABELS, 0.2), graph()),
+        "dice_graph:labels": (
+            lambda v: perturbation.dice_graph(GRAPH, v, 0.2),
+            listed(LABELS, CLASSES, sized=True),
+        ),
+        "noisy_features:features": (lambda v: perturbation.noisy_features(v, nodes), points()),
+        "noisy_features:nodes": (
+            lambda v: perturbation.noisy_features(POINTS, v),
+            listed(nodes, NUMBERS),
+        ),
+        "foreign_edges:graph": (lambda v: perturbation.foreign_edges(v, nodes), graph()),
+        "foreign_edges:nodes": (
+            lambda v: perturbation.foreign_edges(GRAPH, v),
+            listed(nodes, NUMBERS),
         ),
         "NodeDataset:labels": (
             lambda v: NodeDataset("d", v, POINTS, GRAPH),

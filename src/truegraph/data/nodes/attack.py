@@ -22,6 +22,7 @@ from scipy.special import softmax
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.data.nodes.perturbation import check_share
 
@@ -160,8 +161,8 @@ def attack_flips(
     graph: csr_array, features: Any, labels: Any, train: Any, count: int, *, random_state: int = 0
 ) -> Pairs:
     """Return the pairs that `attack_graph` flips, in their order: (count, 2)."""
-    chosen = np.asarray(train, dtype=np.int64)
-    own = np.asarray(labels)[chosen]
+    chosen = gate.indices("train", train, graph.shape[0])
+    own = gate.whole_numbers("labels", labels, length=graph.shape[0])[chosen]
     surrogate = _Surrogate(_points(features), chosen, own, int(own.max()) + 1)
     generator = np.random.default_rng([random_state, 2])
     edges = triu(graph, k=1).nnz
@@ -228,7 +229,7 @@ def _normalised(graph: csr_array) -> tuple[csr_array, NDArray[np.float64]]:
 
 def _points(features: Any) -> Matrix:
     """Return the rows of the features at length one, in few dimensions: (N, d)."""
-    rows = csr_array(features, dtype=np.float64)
+    rows = csr_array(gate.table("features", features))
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     rows = csr_array(diags_array(1.0 / np.maximum(length, 1e-12)) @ rows)
     dimension = min(_DIMENSION, *rows.shape)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, triu, vstack
 
+from truegraph import gate
 from truegraph.data.graphs.adjacency import adjacency_from_edges, as_adjacency
 from truegraph.errors import InputError
 
@@ -70,7 +71,8 @@ def dice_graph(graph: Any, labels: Any, share: float, *, random_state: int = 0) 
     csr_array of float64, shape (N, N)
     """
     check_share("share", share)
-    adjacency, classes = as_adjacency(graph), np.asarray(labels)
+    adjacency = as_adjacency(graph)
+    classes = gate.whole_numbers("labels", labels, length=adjacency.shape[0])
     upper = triu(adjacency, k=1, format="coo")
     changes = round(share * upper.nnz)
     alike = (classes[upper.row] == classes[upper.col]) & (classes[upper.row] >= 0)
@@ -110,8 +112,8 @@ def noisy_features(
     """
     if kind not in FEATURE_NOISE:
         raise InputError(f"kind={kind!r} must be one of {', '.join(FEATURE_NOISE)}.")
-    rows = csr_array(features, dtype=np.float64)
-    chosen = np.unique(np.asarray(nodes, dtype=np.int64))
+    rows = csr_array(gate.table("features", features))
+    chosen = np.unique(gate.indices("nodes", nodes, rows.shape[0]))
     generator = np.random.default_rng([random_state, 4])
     shape = (len(chosen), rows.shape[1])
     if kind == "bernoulli":
@@ -144,7 +146,7 @@ def foreign_edges(graph: Any, nodes: Any, *, random_state: int = 0) -> csr_array
         New edges have weight 1; a few are fewer where two were drawn alike.
     """
     adjacency = as_adjacency(graph)
-    chosen = np.unique(np.asarray(nodes, dtype=np.int64))
+    chosen = np.unique(gate.indices("nodes", nodes, adjacency.shape[0]))
     is_chosen = np.zeros(adjacency.shape[0], dtype=bool)
     is_chosen[chosen] = True
     upper = triu(adjacency, k=1, format="coo")
