@@ -14,10 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -83,9 +86,41 @@ def measure(way: str, path: str, memory: str, storage: str | None = None) -> dic
         Client(cluster) as client,
     ):
         began = time.perf_counter()
-        graph = distributed.learn_graph(path, DEGREE, client=client, memory=memory, random_state=0)
+        with OwnMemory(list(client.run(os.getpid).values())) as own:
+            graph = distributed.learn_graph(
+                path, DEGREE, client=client, memory=memory, random_state=0
+            )
         workers = max(client.run(peak_memory_mb).values())
-        return _row(way, began, graph.certificate, len(graph), workers)
+        row = _row(way, began, graph.certificate, len(graph), workers)
+        return row | {"own MB of a worker": own.largest_mb}
+
+
+class OwnMemory:
+    """Watches how much memory processes have for themselves, without pages of mapped files.
+
+    The system takes pages of files back when it needs them; these it cannot. Linux only.
+    """
+
+    def __init__(self, processes: list[int]) -> None:
+        self.largest_mb = 0.0
+        self._files = [Path(f"/proc/{process}/status") for process in processes]
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> OwnMemory:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._done.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._done.wait(0.02):
+            for file in self._files:
+                kilobytes = re.search(r"RssAnon:\s*(\d+)", file.read_text())
+                if kilobytes:
+                    self.largest_mb = max(self.largest_mb, round(int(kilobytes[1]) / 1024, 1))
 
 
 def _row(
