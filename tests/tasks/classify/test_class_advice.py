@@ -82,9 +82,9 @@ def test_labels_against_the_graph() -> None:
 
 def test_labels_against_the_features() -> None:
     """Whatever lies nearest to a labelled node is of another class."""
-    centres = np.array([[0.0, 0.0], [30.0, 0.0], [0.0, 30.0], [30.0, 30.0]])
-    points = np.repeat(centres, 2, axis=0) + np.tile([[0.0, 0.0], [0.5, 0.0]], (4, 1))
-    cloud = np.repeat(centres, 10, axis=0) + RNG.normal(0, 1, (40, 2))
+    centres = 30.0 * np.eye(4)  # corners that a linear classifier can tell apart as well
+    points = np.repeat(centres, 2, axis=0)
+    cloud = np.repeat(centres, 10, axis=0) + RNG.normal(0, 1, (40, 4))
     y = np.r_[[0, 1] * 4, np.full(40, -1)]
     with pytest.warns(AnswerWarning, match=r"all 8 labelled nodes that were left out .* wrongly"):
         BayesianNodeClassifier(random_state=0).fit(np.vstack([points, cloud]), y)
