@@ -185,3 +185,5 @@ def test_few_false_suggestions(program, people: Path) -> None:
     assert done.code == 0, done.err
     assert "Suggested 0 links" in done.out
     assert "at most 0% of these" in done.out
+    assert "Warning: no list of suggestions has a share of false ones bounded by 0.001" in done.err
+    assert "Nothing looks bad" not in Path("none.html").read_text()

@@ -107,10 +107,10 @@ def links(job: _Job) -> None:
     began = time.perf_counter()
     with recorded_warnings() as heard:
         predictor = _fit(dataset, options, job)
-    if node is None:
-        wanted = predictor.suggest(job.top, false_share=job.false_share)
-    else:
-        wanted = predictor.suggest_for(node, job.top)
+        if node is None:
+            wanted = predictor.suggest(job.top, false_share=job.false_share)
+        else:
+            wanted = predictor.suggest_for(node, job.top)
     table = _named(dataset, wanted)
     seconds = time.perf_counter() - began
     job.write_table(table)

@@ -233,6 +233,13 @@ class LinkEstimator(LinkParameters, TakesSparse, BaseEstimator):
         share = check_missing(self.missing if missing is None else missing)
         bounds = self._suggestions().chances.false_shares(ranked, share)
         kept = int(np.max(np.flatnonzero(bounds <= allowed), initial=-1)) + 1
+        if not kept and len(bounds):
+            warn(
+                f"no list of suggestions has a share of false ones bounded by {allowed:g}: the "
+                f"lowest bound is {bounds.min():.2f}, if the graph lacks {share:g} of its links. "
+                "Allow a larger share, or give missing= if it lacks more.",
+                AnswerWarning,
+            )
         return RankedPairs(ranked.pairs[:kept], ranked.scores[:kept])
 
     def suggest_for(self, node: int, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
