@@ -13,7 +13,7 @@ from truegraph.nn.autoencoders.reconstruction_kernel import (
     take_logarithms,
 )
 
-_ONE = np.float32(1.0)
+ONE = np.float32(1.0)
 
 
 @compiled

@@ -25,7 +25,7 @@ WIDTH = 128
 LANES = 16
 ROWS_PER_PRODUCT = 64  # a product of 64 factors in (1, 2] fits float32
 
-_ZERO, _ONE, _HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
+ZERO, ONE, _HALF = np.float32(0.0), np.float32(1.0), np.float32(0.5)
 _LOG2_E = np.float32(1.4426950408889634)
 _LOWEST_POWER = np.float32(-126.0)
 # 2^f = 1 + f (c1 + c2 f + ... + c6 f^5) on [-1/2, 1/2], minimax fit with relative error 2e-9.
@@ -66,19 +66,19 @@ def _bits_as_float(typing_context: Any, bits: Any) -> Any:
 
 
 @inlined
-def _exp_of_minus(a: Any) -> Any:
+def exp_of_minus(a: Any) -> Any:
     """exp(-a) for a >= 0 as 2^n 2^f, in operations that vectorise."""
     power = max(-a * _LOG2_E, _LOWEST_POWER)
     n = np.int32(power - _HALF)
     f = power - np.float32(n)
     p = _C1 + f * (_C2 + f * (_C3 + f * (_C4 + f * (_C5 + f * _C6))))
-    return (_ONE + f * p) * _bits_as_float(np.int32((n + 127) << 23))  # type: ignore[call-arg]
+    return (ONE + f * p) * _bits_as_float(np.int32((n + 127) << 23))  # type: ignore[call-arg]
 
 
 @inlined
-def _logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
+def logits_of_four_rows(rows: Any, i: int, panel: Any, x: Any) -> None:
     """Fill x (4 * WIDTH,) with the logits of rows i..i+3 against one panel."""
-    x[:] = _ZERO
+    x[:] = ZERO
     for k in range(0, rows.shape[1], 4):
         a0, a1, a2, a3 = rows[i, k], rows[i, k + 1], rows[i, k + 2], rows[i, k + 3]
         b0, b1, b2, b3 = rows[i + 1, k], rows[i + 1, k + 1], rows[i + 1, k + 2], rows[i + 1, k + 3]
@@ -100,14 +100,14 @@ def logistic(x: Any, product: Any) -> Any:
     softplus(x) = (x + |x|)/2 + log(1 + exp(-|x|)); the factors 1 + exp(-|x|) are multiplied up in
     `product`, column by column, so that one logarithm serves many rows.
     """
-    linear = _ZERO
+    linear = ZERO
     for j in range(WIDTH):
         size = abs(x[j])
-        e = _exp_of_minus(size)
-        factor = _ONE + e
+        e = exp_of_minus(size)
+        factor = ONE + e
         product[j] *= factor
         linear += x[j] + size
-        x[j] = (_ONE if x[j] >= _ZERO else e) / factor
+        x[j] = (ONE if x[j] >= ZERO else e) / factor
     return 0.5 * linear
 
 
@@ -117,16 +117,16 @@ def take_logarithms(product: Any, n_columns: int) -> float:
     total = 0.0
     for j in range(n_columns):
         total += np.log(np.float64(product[j]))
-    product[:] = _ONE
+    product[:] = ONE
     return total
 
 
 @inlined
-def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
+def add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
     """Add sum_j x_rj z_j for the four rows r that start at column i of a panel gradient."""
     for k in range(0, panel.size // WIDTH, 2):
         t = panel[k * WIDTH : (k + 2) * WIDTH]
-        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = _ZERO
+        a0 = a1 = b0 = b1 = c0 = c1 = d0 = d1 = ZERO
         for j in range(WIDTH):
             t0, t1 = t[j], t[WIDTH + j]
             xa, xb, xc, xd = x[j], x[WIDTH + j], x[2 * WIDTH + j], x[3 * WIDTH + j]
@@ -141,7 +141,7 @@ def _add_to_row_gradients(x: Any, panel: Any, i: int, gradient: Any) -> None:
 
 
 @inlined
-def _add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
+def add_to_column_gradients(rows: Any, i: int, x: Any, gradient: Any) -> None:
     """Add sum_r x_rj z_r over the four rows r = i..i+3 to every column j of a panel gradient."""
     for k in range(rows.shape[1]):
         a, b, c, d = rows[i, k], rows[i + 1, k], rows[i + 2, k], rows[i + 3, k]
@@ -158,17 +158,17 @@ def _tile(
     n_columns = min(WIDTH, n_nodes - q * WIDTH)
     last = min(n_nodes, (p + 1) * WIDTH)
     total = 0.0
-    product[:] = _ONE
+    product[:] = ONE
     for i in range(p * WIDTH, last, 4):
-        _logits_of_four_rows(rows, i, panels[q], x)
+        logits_of_four_rows(rows, i, panels[q], x)
         for r in range(4):
             if i + r < last:
                 total += logistic(x[r * WIDTH : (r + 1) * WIDTH], product)
             else:
-                x[r * WIDTH : (r + 1) * WIDTH] = _ZERO
-        _add_to_row_gradients(x, panels[q], i - p * WIDTH, gradient[p])
+                x[r * WIDTH : (r + 1) * WIDTH] = ZERO
+        add_to_row_gradients(x, panels[q], i - p * WIDTH, gradient[p])
         if p != q:
-            _add_to_column_gradients(rows, i, x, gradient[q])
+            add_to_column_gradients(rows, i, x, gradient[q])
         if (i + 4) % ROWS_PER_PRODUCT == 0 or i + 4 >= last:
             total += take_logarithms(product, n_columns)
     return total if p == q else 2.0 * total
@@ -181,7 +181,7 @@ def _sum_over_lane(rows: Any, panels: Any, n_nodes: int, lane: int, gradient: An
     n_tiles = n_panels * (n_panels + 1) // 2
     x = np.empty(4 * WIDTH, np.float32)
     product = np.empty(WIDTH, np.float32)
-    gradient[:] = _ZERO
+    gradient[:] = ZERO
     first, last = n_tiles * lane // LANES, n_tiles * (lane + 1) // LANES
     p, q = 0, first
     while q >= n_panels and p < n_panels:  # tile number -> row and column of the triangle

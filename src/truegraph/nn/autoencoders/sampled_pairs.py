@@ -23,18 +23,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.nn.autoencoders.reconstruction_kernel import (
-    _ONE,
-    _ZERO,
     LANES,
+    ONE,
     ROWS_PER_PRODUCT,
     WIDTH,
-    _add_to_column_gradients,
-    _add_to_row_gradients,
-    _exp_of_minus,
-    _logits_of_four_rows,
+    ZERO,
+    add_to_column_gradients,
+    add_to_row_gradients,
     added_up,
     compiled,
+    exp_of_minus,
     inlined,
+    logits_of_four_rows,
     panels_of,
     sum_over_units,
     take_logarithms,
@@ -118,15 +118,15 @@ def _rest_of_row(x: Any, product: Any, b: Any, c: Any, weight: Any) -> Any:
 
     Returns the sum of that but for the logarithms, see `reconstruction_kernel.logistic`.
     """
-    total = _ZERO
+    total = ZERO
     for j in range(WIDTH):
         value = x[j]
         size = abs(value)
-        e = _exp_of_minus(size)
-        factor = _ONE + e
+        e = exp_of_minus(size)
+        factor = ONE + e
         product[j] *= factor
         total += np.float32(0.5) * (value + size) - value * (b + c * value)
-        slope = (_ONE if value >= _ZERO else e) / factor
+        slope = (ONE if value >= ZERO else e) / factor
         x[j] = weight * (slope - (b + (c + c) * value))
     return total
 
@@ -149,17 +149,17 @@ def _rest_of_tile(
     n_columns = min(WIDTH, n_nodes - q * WIDTH)
     last = min(n_nodes, (p + 1) * WIDTH)
     total = 0.0
-    product[:] = _ONE
+    product[:] = ONE
     for i in range(p * WIDTH, last, 4):
-        _logits_of_four_rows(rows, i, panels[q], x)
+        logits_of_four_rows(rows, i, panels[q], x)
         for r in range(4):
             if i + r < last:
                 total += _rest_of_row(x[r * WIDTH : (r + 1) * WIDTH], product, b, c, weight)
             else:
-                x[r * WIDTH : (r + 1) * WIDTH] = _ZERO
-        _add_to_row_gradients(x, panels[q], i - p * WIDTH, gradient[p])
+                x[r * WIDTH : (r + 1) * WIDTH] = ZERO
+        add_to_row_gradients(x, panels[q], i - p * WIDTH, gradient[p])
         if p != q:
-            _add_to_column_gradients(rows, i, x, gradient[q])
+            add_to_column_gradients(rows, i, x, gradient[q])
         if (i + 4) % ROWS_PER_PRODUCT == 0 or i + 4 >= last:
             total += take_logarithms(product, n_columns)
     return weight * total if p == q else 2.0 * weight * total
@@ -184,12 +184,12 @@ def _sum_over_lane(
     n_panels = panels.shape[0]
     x = np.empty(4 * WIDTH, np.float32)
     product = np.empty(WIDTH, np.float32)
-    gradient[:] = _ZERO
+    gradient[:] = ZERO
     total = 0.0
     for p in range(lane, n_panels, LANES):
         for q in range(p, n_panels):
             if p != q and (p + q) % parts != shift:
                 continue
-            weight = _ONE if p == q else np.float32(parts)
+            weight = ONE if p == q else np.float32(parts)
             total += _rest_of_tile(rows, panels, p, q, n_nodes, x, product, b, c, weight, gradient)
     return total
