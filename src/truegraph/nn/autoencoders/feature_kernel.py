@@ -13,8 +13,6 @@ from truegraph.nn.autoencoders.reconstruction_kernel import (
     take_logarithms,
 )
 
-ONE = np.float32(1.0)
-
 
 @compiled
 def logits_to_slopes(
