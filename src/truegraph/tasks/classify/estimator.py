@@ -21,7 +21,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.classify.fitting import NodeEstimator
 from truegraph.tasks.classify.trials import RECIPES
 
-_USUAL = {"effort": "normal", "class_prior": "train"}
+_USUAL = {"effort": "normal", "class_prior": "auto"}
 
 
 @dataclass(eq=False, repr=False)
@@ -99,9 +99,10 @@ class BayesianNodeClassifier(NodeEstimator):
     effort : {"low", "normal", "high"}, default="normal"
         Of the recipe "auto": "low" trains no network, "normal" one recipe ("refined" up to 6,000
         nodes, "fast" beyond) where left-out labels speak for the observed graph, "high" both.
-    class_prior : {"train", "uniform"} or array of shape (C,), default="train"
-        Of the recipe "auto": how frequent the classes are among all nodes; as among the training
-        labels, all alike, or as given in the order of `classes_`.
+    class_prior : {"auto", "train", "uniform"} or array of shape (C,), default="auto"
+        Of the recipe "auto": how frequent the classes are among all nodes; as the predictions say
+        where they clearly differ from the training labels, as among these, all alike, or as given
+        in the order of `classes_`.
     options : mapping, optional
         Further options of the recipe: of `truegraph.tasks.classify.recipes.algorithm1.BGCNOptions`
         for "paper", for example ``{"graph_inference": "mean", "settings": {"hidden": 32}}``, of
@@ -129,6 +130,8 @@ class BayesianNodeClassifier(NodeEstimator):
         With "auto" the weight of every view, the largest first.
     observed_graph_weight_ : float or None
         With "auto" the weight of all views that rest on the observed graph.
+    class_shares_ : ndarray of shape (C,), or None
+        With "auto" how frequent the classes are thought to be among all nodes.
     uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
         "auto", from not knowing the graph. To find errors use the first; the last finds them worse.
@@ -152,7 +155,7 @@ class BayesianNodeClassifier(NodeEstimator):
     recipe: str = "auto"
     samples: int | None = None
     effort: str = "normal"
-    class_prior: Any = "train"
+    class_prior: Any = "auto"
     cache: PathLike | None = None
 
     def _model(self) -> tuple[str, Any]:

@@ -23,6 +23,7 @@ from truegraph.seeds import seed_from
 from truegraph.tasks.base import Run, TakesSparse
 from truegraph.tasks.classify.class_advice import class_advice, share_advice
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
+from truegraph.tasks.classify.committee.shares import shares_of
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import NodeInputs, complete_inputs
 from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split
@@ -213,6 +214,17 @@ class NodeEstimator(TrustedAnswers, NodeParameters, TakesSparse, BaseEstimator):
         probabilities = self.predict_proba(nodes, X=X, edges=edges)
         found: NDArray[Any] = self.classes_[probabilities.argmax(axis=1)]
         return found
+
+    @property
+    def class_shares_(self) -> NDArray[np.float64] | None:
+        """How frequent the classes are thought to be among all nodes, shape (C,).
+
+        In the order of `classes_`; None for other recipes than "auto".
+        """
+        check_is_fitted(self, "classes_")
+        if not isinstance(self._weights, FittedCommittee):
+            return None
+        return shares_of(self._weights.labels, self._weights.class_factors)
 
     @property
     def uncertainty_(self) -> NDArray[np.float64]:

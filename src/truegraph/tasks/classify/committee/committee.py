@@ -12,7 +12,8 @@ r"""The committee: Bayesian model averaging over what the true graph may be.
    and where those that rest on the observed graph have weight a trained recipe takes over a part
    of it, if they predict left-out labels as well.
 4. `conclude`: the prediction is the mean of the members' by their weights, sharpened to the
-   confidence that they have on average. Enough left-out labels teach a temperature per node.
+   confidence that they have on average, with classes as frequent as it says itself where that
+   clearly differs from the labels. Enough left-out labels teach a temperature per node.
 
 Views, temperatures and weights see the training labels only.
 """
@@ -36,6 +37,7 @@ from truegraph.tasks.classify.committee.members import TrainedMember, grow_trees
 from truegraph.tasks.classify.committee.opinions import open_trial, opinions_on
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
+from truegraph.tasks.classify.committee.shares import estimated_factors, uneven_classes
 from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, Views
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.methods import Method
@@ -110,6 +112,9 @@ class Committee(Method):
         ]
         for panel, verdict in zip(panels, verdicts, strict=True):
             run.note(verdict.belief.sentence)
+            uneven = uneven_classes(panel.trial.labels, verdict.committee.class_factors)
+            if options.estimates_shares and uneven is not None:
+                run.note(uneven)
             if panel.always_wrong():
                 run.alarm(all_wrong(len(panel.opinions[0].densities)))
         graphs = [main_graph(grounds, panel) for panel in panels]
@@ -201,8 +206,12 @@ def conclude(
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     parts += [(weights[name], one.probabilities) for name, one in members.items()]
     prediction, temperature = averaged(parts, factors)
+    if options.estimates_shares:
+        unlabelled = np.delete(prediction.probabilities, panel.trial.train, axis=0)
+        factors = estimated_factors(unlabelled, panel.trial.labels)
+        prediction, temperature = averaged(parts, factors)
     left_out = left_out_labels(panel, members, factors, temperature)
-    temperatures, left_out = learned_temperatures(left_out, inputs.graph)
+    temperatures, left_out = learned_temperatures(left_out, inputs.graph, factors)
     if temperatures is not None:
         prediction = temperatures.calibrated(prediction, log_degrees(inputs.graph))
     graph = inputs.graph if grounds.has_graph else None

@@ -14,7 +14,7 @@ from truegraph.learning.inputs import check_number
 
 EFFORTS = ("low", "normal", "high")
 WEIGHTS = ("left-out", "equal")
-PRIORS = ("train", "uniform")
+PRIORS = ("auto", "train", "uniform")
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,9 +33,9 @@ class CommitteeOptions:
         Passes with dropout of each trained classifier.
     embedding_seed : int
         Seed of the embedding that the recipe "refined" trains, which sees no labels.
-    class_prior : {"train", "uniform"} or array of shape (C,)
-        How frequent the classes are among all nodes: as among the training labels, all alike, or
-        as given.
+    class_prior : {"auto", "train", "uniform"} or array of shape (C,)
+        How frequent the classes are among all nodes: as the predictions say where they clearly
+        differ from the training labels, as among these, all alike, or as given.
     weights : {"left-out", "equal"}
         Whether views are weighted by left-out labels or all alike.
     learned_graphs, observed_graph, trained_members : bool
@@ -46,7 +46,7 @@ class CommitteeOptions:
     degree: float | None = None
     samples: int = 20
     embedding_seed: int = 0
-    class_prior: Any = "train"
+    class_prior: Any = "auto"
     weights: str = "left-out"
     learned_graphs: bool = True
     observed_graph: bool = True
@@ -64,13 +64,21 @@ class CommitteeOptions:
             check_number("degree", self.degree, above=0.0)
         if isinstance(self.class_prior, str) and self.class_prior not in PRIORS:
             raise InputError(
-                f"class_prior={self.class_prior!r} must be 'train', 'uniform' or one share "
-                "per class."
+                f"class_prior={self.class_prior!r} must be 'auto', 'train', 'uniform' or one "
+                "share per class."
             )
 
+    @property
+    def estimates_shares(self) -> bool:
+        """Whether predictions say how frequent the classes are."""
+        return isinstance(self.class_prior, str) and self.class_prior == "auto"
+
     def class_factors(self, labels: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
-        """Return what to multiply class probabilities (..., C) with, given the training labels."""
-        if isinstance(self.class_prior, str) and self.class_prior == "train":
+        """Return what to multiply class probabilities (..., C) with, given the training labels.
+
+        Ones where predictions will have to say it.
+        """
+        if isinstance(self.class_prior, str) and self.class_prior in ("auto", "train"):
             return np.ones(classes)
         wanted = np.full(classes, 1.0 / classes)
         if not isinstance(self.class_prior, str):

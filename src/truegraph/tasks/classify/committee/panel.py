@@ -11,12 +11,19 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.tasks.classify.committee.belief import agreement_across
-from truegraph.tasks.classify.committee.opinions import Opinion, Trial, class_shares, opinions_on
+from truegraph.tasks.classify.committee.opinions import (
+    CLASS_SHARES,
+    Opinion,
+    Trial,
+    class_shares,
+    opinions_on,
+)
 from truegraph.tasks.classify.committee.views import KINDS, Views
 from truegraph.tasks.classify.committee.weights import view_weights
 
 _LEAST = 0.005  # weight below which a view is left out
 _AS_THEY_ARE = 6.0  # prior weight of the features as they are, every other view having 1: a third
+_NOTHING = 12.0  # of the frequencies of the classes: labels may follow from nothing that is given
 _ALIKE = ("observed", "cleaned", "both")  # kinds of views for which neighbours are alike
 _TRUST = 10.0  # logarithm of the prior odds that they gain where predictions agree across all edges
 
@@ -92,7 +99,7 @@ class Panel:
     def _prior(self, name: str) -> float:
         """Return the weight of a view before any label is left out."""
         kind = KINDS.get(name)
-        own = _AS_THEY_ARE if name == "raw features" else 1.0
+        own = {"raw features": _AS_THEY_ARE, CLASS_SHARES: _NOTHING}.get(name, 1.0)
         return own if kind in _ALIKE else own * float(np.exp(-_TRUST * self.agreement))
 
     def look_across_edges(self, graph: csr_array) -> None:

@@ -60,15 +60,17 @@ def left_out_labels(
 
 
 def learned_temperatures(
-    left_out: LeftOutLabels, graph: csr_array
+    left_out: LeftOutLabels, graph: csr_array, factors: NDArray[np.float64]
 ) -> tuple[NodeTemperatures | None, LeftOutLabels]:
     """Return the temperatures that left-out labels teach, and these labels' nodes at theirs.
 
-    None, and the nodes as they are, where the labels are too few.
+    None, and the nodes as they are, where the labels are too few. Labels count by how frequent
+    their class is thought to be, as the factors (C,) of the class probabilities say.
     """
     if len(left_out.nodes) < LEAST_LABELS:
         return None, left_out
     degrees = log_degrees(graph)
     own = degrees[left_out.nodes]
-    found = fit_temperatures(left_out.probabilities, left_out.labels, own, float(degrees.mean()))
+    given = (left_out.probabilities, left_out.labels, own, float(degrees.mean()))
+    found = fit_temperatures(*given, weights=factors[left_out.labels])
     return found, replace(left_out, probabilities=found.applied(left_out.probabilities, own))

@@ -90,7 +90,11 @@ class NodeTemperatures:
 
 
 def fit_temperatures(
-    probabilities: NDArray[Any], labels: NDArray[np.int64], degrees: Floats, centre: float
+    probabilities: NDArray[Any],
+    labels: NDArray[np.int64],
+    degrees: Floats,
+    centre: float,
+    weights: Floats | None = None,
 ) -> NodeTemperatures:
     """Learn temperatures from nodes whose labels their probabilities do not know.
 
@@ -102,7 +106,10 @@ def fit_temperatures(
         As `log_degrees` returns them.
     centre : float
         Their mean over all nodes.
+    weights : ndarray of shape (m,), optional
+        How much each label counts beside the others; all alike by default.
     """
+    counts = np.ones(len(labels)) if weights is None else weights / weights.mean()
     design = _design(probabilities, degrees - centre)
     logits = np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), 1e-30))
     rows = np.arange(len(labels))
@@ -117,8 +124,8 @@ def fit_temperatures(
         # of each node's cost by the logarithm of its temperature
         slope = scaled[rows, labels] - (chances * scaled).sum(axis=1) / total
         prior = coefficients / _DEVIATION**2
-        value = missed.sum() + 0.5 * float(prior @ coefficients)
-        return float(value), design.T @ slope + prior
+        value = counts @ missed + 0.5 * float(prior @ coefficients)
+        return float(value), design.T @ (counts * slope) + prior
 
     found = minimize(cost, np.zeros(3), jac=True, method="L-BFGS-B")
     return NodeTemperatures(np.asarray(found.x, dtype=np.float64), centre, len(labels))

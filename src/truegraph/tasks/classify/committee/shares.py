@@ -1,0 +1,84 @@
+r"""How frequent the classes are among all nodes, where training labels do not say.
+
+Labels are often drawn evenly where the classes are not even. Predictions of the unlabelled nodes
+tell: shares pi are those under which the mean of the predictions, each multiplied by pi over the
+share among the labels, is pi again (Saerens et al. 2002), with a Dirichlet prior around the shares
+of the labels that is the stronger, the less sure the predictions are. Small differences are within
+the error of such an estimate and are not believed; a clear one, of `_CLEAR` nats, is in full.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+_STEPS = 50
+_PRIOR = 3.0  # strength of the prior where predictions are half as sure as they could be
+_CLEAR = 0.1  # divergence of the shares from those of the labels, in nats
+_LEAST_SURE = 0.02
+_WORTH_SAYING = 0.05  # difference of a share
+_MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
+
+Floats = NDArray[np.float64]
+
+
+def estimated_factors(probabilities: NDArray[np.floating], labels: NDArray[np.int64]) -> Floats:
+    """Return what to multiply class probabilities (..., C) with, so that shares are as estimated.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, C)
+        Of unlabelled nodes, if classes were as frequent as among the training labels.
+    labels : ndarray of int64, shape (m,)
+        Training labels. A class without any keeps the factor 1.
+    """
+    classes = probabilities.shape[1]
+    factors = np.ones(classes)
+    counts = np.bincount(labels, minlength=classes)
+    there = np.flatnonzero(counts)
+    some = probabilities[:: max(1, -(-len(probabilities) // _MOST_NODES))]
+    chances = np.asarray(some, dtype=np.float64)[:, there]
+    if len(there) < 2 or not len(chances):
+        return factors
+    chances = chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-30)
+    given = counts[there] / counts.sum()
+    found = _shares(chances, given, _prior_strength(chances))
+    divergence = float(found @ np.log(found / given))
+    factors[there] = (found / given) ** min(1.0, divergence / _CLEAR)
+    return factors
+
+
+def _prior_strength(chances: Floats) -> float:
+    """Return how many times the prior counts what all predictions (n, C) together count."""
+    guess = 1.0 / chances.shape[1]
+    sure = (float(chances.max(axis=1).mean()) - guess) / (1.0 - guess)
+    sure = max(sure, _LEAST_SURE)
+    return _PRIOR * (1.0 - sure) / sure
+
+
+def _shares(chances: Floats, given: Floats, prior: float) -> Floats:
+    """Return the shares (C,) of the classes, `given` being those of the labels."""
+    found = given
+    for _ in range(_STEPS):
+        moved = chances * (found / given)
+        mean = (moved / moved.sum(axis=1, keepdims=True)).mean(axis=0)
+        found = (mean + prior * given) / (1.0 + prior)
+    return found
+
+
+def shares_of(labels: NDArray[np.int64], factors: Floats) -> Floats:
+    """Return the shares (C,) of the classes that factors mean, given the training labels (m,)."""
+    found = np.bincount(labels, minlength=len(factors)) * factors
+    return np.asarray(found / found.sum(), dtype=np.float64)
+
+
+def uneven_classes(labels: NDArray[np.int64], factors: Floats) -> str | None:
+    """Return in words that classes are not as frequent as the labels; None if they nearly are."""
+    given, found = shares_of(labels, np.ones(len(factors))), shares_of(labels, factors)
+    most = int(np.argmax(found - given))
+    if found[most] - given[most] < _WORTH_SAYING:
+        return None
+    return (
+        f"classes are thought to be less even than the labels: one that has {given[most]:.0%} of "
+        f"the labels has about {found[most]:.0%} of the nodes (class_shares_)"
+    )
