@@ -68,7 +68,7 @@ def test_recipes_of_the_estimator() -> None:
     def model(**changes: Any) -> tuple[str, Any]:
         return BayesianNodeClassifier(**changes)._model()
 
-    assert model() == ("auto", {"effort": "normal", "class_prior": "train"})
+    assert model() == ("auto", {"effort": "normal", "class_prior": "auto"})
     assert model(recipe="paper") == ("bgcn", {})
     name, options = model(recipe="fast", degree=7, options={"rounds": 2})
     chosen = find_method(name).options(options)

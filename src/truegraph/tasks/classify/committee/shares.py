@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 _STEPS = 50
 _PRIOR = 3.0  # strength of the prior where predictions are half as sure as they could be
 _CLEAR = 0.1  # divergence of the shares from those of the labels, in nats
-_LEAST_SURE = 0.02
+_SURE = (0.02, 0.99)  # limits: no class is impossible
 _WORTH_SAYING = 0.05  # difference of a share
 _MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
 
@@ -38,9 +38,10 @@ def estimated_factors(probabilities: NDArray[np.floating], labels: NDArray[np.in
     there = np.flatnonzero(counts)
     some = probabilities[:: max(1, -(-len(probabilities) // _MOST_NODES))]
     chances = np.asarray(some, dtype=np.float64)[:, there]
+    total = chances.sum(axis=1, keepdims=True)
+    chances = chances[total[:, 0] > 0.0] / total[total[:, 0] > 0.0]
     if len(there) < 2 or not len(chances):
         return factors
-    chances = chances / np.maximum(chances.sum(axis=1, keepdims=True), 1e-30)
     given = counts[there] / counts.sum()
     found = _shares(chances, given, _prior_strength(chances))
     divergence = float(found @ np.log(found / given))
@@ -52,7 +53,7 @@ def _prior_strength(chances: Floats) -> float:
     """Return how many times the prior counts what all predictions (n, C) together count."""
     guess = 1.0 / chances.shape[1]
     sure = (float(chances.max(axis=1).mean()) - guess) / (1.0 - guess)
-    sure = max(sure, _LEAST_SURE)
+    sure = float(np.clip(sure, *_SURE))
     return _PRIOR * (1.0 - sure) / sure
 
 
