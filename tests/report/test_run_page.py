@@ -52,6 +52,7 @@ def test_every_section_is_there(page: Page) -> None:
         "Corrections by degree",
         "The observed graph and the learned one (Figure 2)",
         "How far confidence can be trusted",
+        "Calibration errors, trial by trial and over all",
         "Learned graphs",
         "Time and memory",
         "How this was made",
@@ -193,13 +194,18 @@ def test_reliability_states_the_error_of_the_tables(
                 "count": curve.count.tolist(),
             }
         }
-    [picture] = node_parts(nodes_run(make_trial, Path(), gcn=found))
+    picture, table = node_parts(nodes_run(make_trial, Path(), gcn=found))
     assert f"gcn {np.mean(errors):.1%}" in picture.panels[0].alternative
     axes = picture.panels[0].figure.axes[0]
     together = reliability_curve(labels, probabilities)
     filled = together.count > 1
     assert np.allclose(axes.lines[1].get_ydata(), together.accuracy[filled])
     assert axes.lines[1].get_label() == f"gcn {np.mean(errors):.1%}"
+    [row] = texts(table)
+    assert row[1:3] == ["gcn", "3"]
+    assert row[3:] == [
+        f"{100 * value:.1f}" for value in (np.mean(errors), together.calibration_error)
+    ]
 
 
 @pytest.mark.parametrize("file", ["graphs/gone.npz", "../outside.npz"])

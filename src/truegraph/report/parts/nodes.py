@@ -232,6 +232,25 @@ def _reliability(run: Run) -> Iterator[Part]:
             "the expected calibration error as the tables do: the mean over the trials.",
             panels=panels,
         )
+        yield _calibration_errors(run)
+
+
+def _calibration_errors(run: Run) -> Table:
+    rows: list[list[str | Entry]] = []
+    for _, models in run.with_detail("reliability"):
+        for label, trials in models.items():
+            errors = (_mean_error(trials), _pooled(trials).calibration_error)
+            named = [*run.naming.columns(trials[0]), label, str(len(trials))]
+            rows.append([*named, *(f"{100 * error:.1f}" for error in errors)])
+    heading = ["data set", *run.naming.swept, "model", "trials"]
+    return Table(
+        heading="Calibration errors, trial by trial and over all",
+        caption="Expected calibration error in per cent: its mean over the trials, each on its own "
+        "test nodes, and that of the test predictions of all trials together. The first counts "
+        "chance as an error, that of a finite test set and that of one draw of labels; the second "
+        "says whether stated probabilities hold over many draws.",
+        rows=[[*heading, "mean over the trials", "all trials together"], *rows],
+    )
 
 
 def _mean_error(trials: Sequence[TrialRecord]) -> float:
