@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from truegraph.data.storage import read_json, write_json
 from truegraph.learning.inputs import Settings
 from truegraph.learning.partitioned import block_tasks
-from truegraph.learning.partitioned.block_tasks import MOST_TOGETHER, Evaluation, largest
+from truegraph.learning.partitioned.block_tasks import Evaluation, largest
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.folder import Folder
 from truegraph.learning.partitioned.plan import Plan
@@ -42,7 +42,8 @@ _SAMPLE_SHARE = 0.15
 _MOST_THETAS = 15
 _FIRST_SLOPE = 1.2  # of log theta over log degree
 _STIFF_SHARE = 0.1  # of the nodes at borders
-_FEW_SHARE = 0.01  # of all nodes: so few unsolved ones are worth no sweep
+_FEW_SHARE = 0.05  # of all nodes: so few unsolved ones are worth no sweep
+_RING_SHARE = 0.8  # of the nodes are kept, at most, while their neighbours are too many
 _MOST_POLISHES = 4  # in a row
 
 
@@ -75,10 +76,14 @@ class Total:
     stiff_share: float
     stretch: float
     high: NDArray[np.int64]
+    residuals: Floats
 
     @classmethod
-    def of(cls, parts: list[Evaluation], n_nodes: int) -> Total:
-        """Add up what the partitions told, in their order."""
+    def of(cls, parts: list[Evaluation], n_nodes: int, most: int) -> Total:
+        """Add up what the partitions told, in their order; keep at most so many high nodes."""
+        high = np.concatenate([part.high for part in parts])
+        residuals = np.concatenate([part.residuals for part in parts])
+        kept = largest(residuals, 0.0, most)
         dual = n_nodes - sum(part.value for part in parts)
         return cls(
             primal=dual + sum(part.gap for part in parts),
@@ -87,7 +92,8 @@ class Total:
             steepest=max(part.steepest for part in parts),
             stiff_share=sum(part.stiff for part in parts) / max(1, sum(p.cut for p in parts)),
             stretch=sum(part.stretch for part in parts) / n_nodes,
-            high=_highest(parts),
+            high=high[kept],
+            residuals=residuals[kept],
         )
 
     @property
@@ -139,7 +145,7 @@ class Sweeps:
                 lam = lam * (following.theta / state.theta) ** total.stretch
                 self._snapshot(lam)
             elif state.sweep > 0 and total.high.size:
-                lam = self._second_level(following.theta, total.high, lam)
+                lam = self._second_level(following.theta, total, lam)
             lam, steps = self._batches(following.theta, lam, following.sweep)
             state = replace(following, sweep=state.sweep + 1, steps=state.steps + steps)
             self._save(state, lam)
@@ -151,7 +157,7 @@ class Sweeps:
             needed = total.relative_gap <= self._tol and total.steepest > math.sqrt(self._tol)
             if state.sweep == 0 or not (few and needed) or abs(self._degree_error(total)) > CLOSE:
                 break
-            lam = self._second_level(state.theta, total.high, lam)
+            lam = self._second_level(state.theta, total, lam)
             total = self._evaluated(state)
         return lam, total
 
@@ -210,7 +216,7 @@ class Sweeps:
 
     def _evaluated(self, state: State) -> Total:
         parts = self._on_all(block_tasks.evaluate, f"sweep {state.sweep}", state.theta, self._tol)
-        total = Total.of(parts, self._plan.n_nodes)
+        total = Total.of(parts, self._plan.n_nodes, self._plan.together_points)
         degree = total.edges / self._plan.n_nodes
         note = f"sweep {state.sweep}, degree {degree:.4g}, gap {total.relative_gap:.1e}"
         self._progress.update(0, None, note)
@@ -236,22 +242,37 @@ class Sweeps:
             return 0.0
         return math.log(max(1, total.edges) / self._plan.n_nodes / self._degree)
 
-    def _second_level(self, theta: float, high: NDArray[np.int64], lam: Floats) -> Floats:
+    def _second_level(self, theta: float, total: Total, lam: Floats) -> Floats:
         """Solve the nodes with a large |lam d - 1| together with their neighbours."""
-        lengths, columns, distances = self._rows(high)
-        rows = np.repeat(high, lengths)
-        slack = 0.5 * (lam[rows, 0] + lam[columns, 0]) - theta * distances
-        ring = np.unique(np.concatenate([high, columns[slack > 0.0]]))
-        if ring.size > MOST_TOGETHER:
-            ring = high
-        given = [(self._plan, ring, self._rows(ring), theta, self._tol)]
+        ring = self._ring(theta, total, lam)
+        block_tasks.hand_over(self._plan, ring, self._rows(ring))
         ((pairs, _),) = self._executor.run(
-            block_tasks.solve_together, given, self._progress, "second level"
+            block_tasks.solve_together,
+            [(self._plan, theta, self._tol)],
+            self._progress,
+            "second level",
         )
         lam = lam.copy()
         lam[ring] = pairs
         self._snapshot(lam)
         return lam
+
+    def _ring(self, theta: float, total: Total, lam: Floats) -> NDArray[np.int64]:
+        """Return the high nodes with those they have edges to: of the highest, if too many.
+
+        Without its neighbours, a node would push what is left of its error on to them.
+        """
+        high, most = total.high, self._plan.together_points
+        lengths, columns, distances = self._rows(high)
+        rows = np.repeat(high, lengths)
+        is_edge = 0.5 * (lam[rows, 0] + lam[columns, 0]) > theta * distances
+        rows, columns = rows[is_edge], columns[is_edge]
+        ring = np.union1d(high, columns)
+        while ring.size > most and high.size > 1:
+            kept = max(1, int(min(_RING_SHARE, most / ring.size) * high.size))
+            high = total.high[largest(total.residuals, 0.0, kept)]
+            ring = np.union1d(high, columns[np.isin(rows, high)])
+        return ring
 
     def _rows(self, nodes: NDArray[np.int64]) -> tuple[Any, ...]:
         """Return the rows of some nodes, ascending, of all partitions."""
@@ -295,12 +316,6 @@ def _following_theta(thetas: list[tuple[float, float]]) -> float:
         if not 0.3 <= slope <= 4.0:
             slope = _FIRST_SLOPE
     return math.exp(at + min(1.0, max(-1.0, slope * error)))
-
-
-def _highest(parts: list[Evaluation]) -> NDArray[np.int64]:
-    """Return the nodes of all partitions with the largest |lam d - 1|, ascending."""
-    high = np.concatenate([part.high for part in parts])
-    return high[largest(np.concatenate([part.residuals for part in parts]), 0.0)]
 
 
 def _number(path: Any) -> int:
