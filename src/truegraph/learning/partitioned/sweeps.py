@@ -42,9 +42,12 @@ _SAMPLE_SHARE = 0.15
 _MOST_THETAS = 15
 _FIRST_SLOPE = 1.2  # of log theta over log degree
 _STIFF_SHARE = 0.1  # of the nodes at borders
-_FEW_SHARE = 0.05  # of all nodes: so few unsolved ones are worth no sweep
+_FEW_SHARE = 0.1  # of all nodes, or half of those that fit: so few are worth no sweep
 _RING_SHARE = 0.8  # of the nodes are kept, at most, while their neighbours are too many
-_MOST_POLISHES = 4  # in a row
+_SMALL_RING, _MORE_RINGS = 5_000, 2  # nodes to which the next neighbours are added, so often
+_MOST_POLISHES = 8  # in a row
+# The degree of nodes alone, as if neighbours had their own multiplier, over that of the solution.
+_ALONE_SHARE = 0.965
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,7 @@ class Sweeps:
         self._max_sweeps = max_sweeps
         self._folder = Folder(plan.folder)
         self._layout = Layout.load(self._folder)
+        self._parts: list[Evaluation] = []
 
     def run(self) -> tuple[State, Total]:
         """Sweep until optimal, stiff or out of sweeps; return where that ended."""
@@ -145,7 +149,7 @@ class Sweeps:
                 lam = lam * (following.theta / state.theta) ** total.stretch
                 self._snapshot(lam)
             elif state.sweep > 0 and total.high.size:
-                lam = self._second_level(following.theta, total, lam)
+                lam, _ = self._second_level(following.theta, total, lam)
             lam, steps = self._batches(following.theta, lam, following.sweep)
             state = replace(following, sweep=state.sweep + 1, steps=state.steps + steps)
             self._save(state, lam)
@@ -153,12 +157,14 @@ class Sweeps:
     def _polished(self, state: State, lam: Floats, total: Total) -> tuple[Floats, Total]:
         """Solve the last few nodes together, where a sweep over all would be for them alone."""
         for _ in range(_MOST_POLISHES):
-            few = total.high.size <= _FEW_SHARE * self._plan.n_nodes
+            few = total.high.size <= min(
+                _FEW_SHARE * self._plan.n_nodes, 0.5 * self._plan.together_points
+            )
             needed = total.relative_gap <= self._tol and total.steepest > math.sqrt(self._tol)
             if state.sweep == 0 or not (few and needed) or abs(self._degree_error(total)) > CLOSE:
                 break
-            lam = self._second_level(state.theta, total, lam)
-            total = self._evaluated(state)
+            lam, touched = self._second_level(state.theta, total, lam)
+            total = self._evaluated(state, touched)
         return lam, total
 
     def certified(self, state: State, theta: float, lam: Floats, steps: int) -> tuple[State, Total]:
@@ -212,11 +218,18 @@ class Sweeps:
         own = np.repeat(np.arange(lengths.size), lengths)
         distances = np.concatenate([part.data for part in parts])
         sample = csr_array((distances, own, indptr), shape=(lengths.size, lengths.size))
-        return NodesAlone(sample).theta(self._degree)
+        return NodesAlone(sample).theta(_ALONE_SHARE * self._degree)
 
-    def _evaluated(self, state: State) -> Total:
-        parts = self._on_all(block_tasks.evaluate, f"sweep {state.sweep}", state.theta, self._tol)
-        total = Total.of(parts, self._plan.n_nodes, self._plan.together_points)
+    def _evaluated(self, state: State, touched: NDArray[np.int64] | None = None) -> Total:
+        """Evaluate all partitions, or those that changed since they all were."""
+        if touched is None:
+            self._parts, touched = [], np.arange(len(self._layout))
+        given = [(self._plan, int(p), self._k, state.theta, self._tol) for p in touched]
+        note = f"sweep {state.sweep}"
+        found = self._executor.run(block_tasks.evaluate, given, self._progress, note)
+        known = dict(enumerate(self._parts)) | dict(zip(touched.tolist(), found, strict=True))
+        self._parts = [known[p] for p in range(len(self._layout))]
+        total = Total.of(self._parts, self._plan.n_nodes, self._plan.together_points)
         degree = total.edges / self._plan.n_nodes
         note = f"sweep {state.sweep}, degree {degree:.4g}, gap {total.relative_gap:.1e}"
         self._progress.update(0, None, note)
@@ -242,10 +255,16 @@ class Sweeps:
             return 0.0
         return math.log(max(1, total.edges) / self._plan.n_nodes / self._degree)
 
-    def _second_level(self, theta: float, total: Total, lam: Floats) -> Floats:
-        """Solve the nodes with a large |lam d - 1| together with their neighbours."""
+    def _second_level(
+        self, theta: float, total: Total, lam: Floats
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Solve the nodes with a large |lam d - 1| together with their neighbours.
+
+        Returns the multipliers, and the partitions that have one that changed, or see it.
+        """
         ring = self._ring(theta, total, lam)
-        block_tasks.hand_over(self._plan, ring, self._rows(ring))
+        rows = self._rows(ring)
+        block_tasks.hand_over(self._plan, ring, rows)
         ((pairs, _),) = self._executor.run(
             block_tasks.solve_together,
             [(self._plan, theta, self._tol)],
@@ -255,24 +274,34 @@ class Sweeps:
         lam = lam.copy()
         lam[ring] = pairs
         self._snapshot(lam)
-        return lam
+        return lam, np.unique(self._layout.partition_of(np.concatenate([ring, rows[1]])))
 
     def _ring(self, theta: float, total: Total, lam: Floats) -> NDArray[np.int64]:
         """Return the high nodes with those they have edges to: of the highest, if too many.
 
-        Without its neighbours, a node would push what is left of its error on to them.
+        Without its neighbours, a node would push what is left of its error on to them. Of a few
+        nodes, the neighbours' neighbours are taken as well, for the same reason.
         """
         high, most = total.high, self._plan.together_points
-        lengths, columns, distances = self._rows(high)
-        rows = np.repeat(high, lengths)
-        is_edge = 0.5 * (lam[rows, 0] + lam[columns, 0]) > theta * distances
-        rows, columns = rows[is_edge], columns[is_edge]
+        rows, columns = self._edges(theta, high, lam)
         ring = np.union1d(high, columns)
         while ring.size > most and high.size > 1:
             kept = max(1, int(min(_RING_SHARE, most / ring.size) * high.size))
             high = total.high[largest(total.residuals, 0.0, kept)]
             ring = np.union1d(high, columns[np.isin(rows, high)])
+        for _ in range(_MORE_RINGS):
+            if ring.size <= _SMALL_RING:
+                ring = np.union1d(ring, self._edges(theta, ring, lam)[1])
         return ring
+
+    def _edges(
+        self, theta: float, nodes: NDArray[np.int64], lam: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return both ends of the edges of some nodes, ascending."""
+        lengths, columns, distances = self._rows(nodes)
+        rows = np.repeat(nodes, lengths)
+        is_edge = 0.5 * (lam[rows, 0] + lam[columns, 0]) > theta * distances
+        return rows[is_edge], columns[is_edge]
 
     def _rows(self, nodes: NDArray[np.int64]) -> tuple[Any, ...]:
         """Return the rows of some nodes, ascending, of all partitions."""

@@ -68,7 +68,9 @@ class Rounding:
 
     def __call__(self, points: NDArray[Any]) -> Floats32:
         """Return dense points (n, d) as float32."""
-        rounded: Floats32 = ((points - self.centre) / self.unit).astype(np.float32)
+        offsets = points - self.centre  # float64
+        offsets /= self.unit
+        rounded: Floats32 = offsets.astype(np.float32)
         return rounded
 
 
