@@ -43,6 +43,7 @@ _MOST_THETAS = 15
 _FIRST_SLOPE = 1.2  # of log theta over log degree
 _STIFF_SHARE = 0.1  # of the nodes at borders
 _FEW_SHARE = 0.1  # of all nodes, or half of those that fit: so few are worth no sweep
+_RING_SIZE = 3  # times as many nodes, with the neighbours, at least
 _RING_SHARE = 0.8  # of the nodes are kept, at most, while their neighbours are too many
 _SMALL_RING, _MORE_RINGS = 5_000, 2  # nodes to which the next neighbours are added, so often
 _MOST_POLISHES = 8  # in a row
@@ -274,7 +275,8 @@ class Sweeps:
         lam = lam.copy()
         lam[ring] = pairs
         self._snapshot(lam)
-        return lam, np.unique(self._layout.partition_of(np.concatenate([ring, rows[1]])))
+        seen = self._marked(ring, rows[1])
+        return lam, np.flatnonzero(np.logical_or.reduceat(seen, self._layout.starts[:-1]))
 
     def _ring(self, theta: float, total: Total, lam: Floats) -> NDArray[np.int64]:
         """Return the high nodes with those they have edges to: of the highest, if too many.
@@ -282,17 +284,25 @@ class Sweeps:
         Without its neighbours, a node would push what is left of its error on to them. Of a few
         nodes, the neighbours' neighbours are taken as well, for the same reason.
         """
-        high, most = total.high, self._plan.together_points
+        most = self._plan.together_points
+        high = total.high[largest(total.residuals, 0.0, most // _RING_SIZE)]
         rows, columns = self._edges(theta, high, lam)
-        ring = np.union1d(high, columns)
+        ring = np.flatnonzero(self._marked(high, columns))
         while ring.size > most and high.size > 1:
             kept = max(1, int(min(_RING_SHARE, most / ring.size) * high.size))
             high = total.high[largest(total.residuals, 0.0, kept)]
-            ring = np.union1d(high, columns[np.isin(rows, high)])
+            ring = np.flatnonzero(self._marked(high, columns[self._marked(high)[rows]]))
         for _ in range(_MORE_RINGS):
             if ring.size <= _SMALL_RING:
-                ring = np.union1d(ring, self._edges(theta, ring, lam)[1])
+                ring = np.flatnonzero(self._marked(ring, self._edges(theta, ring, lam)[1]))
         return ring
+
+    def _marked(self, *positions: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for every node whether it is among the positions: faster than to sort these."""
+        marks = np.zeros(self._plan.n_nodes, dtype=np.bool_)
+        for some in positions:
+            marks[some] = True
+        return marks
 
     def _edges(
         self, theta: float, nodes: NDArray[np.int64], lam: Floats
