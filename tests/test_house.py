@@ -45,7 +45,6 @@ TESTED_IN = {
             "learning/partitioned/blocks": (
                 "learn::test_candidates_recall_and_weights_are_those_of_one_process"
             ),
-            "learning/partitioned/folder": "learn::test_a_storage_of_another_run_is_refused",
             "learning/partitioned/one_call": "learn::test_one_call_without_storage_cleans_up",
             "learning/partitioned/searching": (
                 "learn::test_candidates_recall_and_weights_are_those_of_one_process"

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from truegraph.errors import InputError
-from truegraph.learning.partitioned.plan import check_nodes, memory_bytes, partition_points
+from truegraph.learning.partitioned.plan import (
+    check_nodes,
+    memory_bytes,
+    partition_points,
+    points_in_memory,
+)
 from truegraph.learning.partitioned.spreading import cut_into_partitions
 from truegraph.learning.search.two_levels import CellSizes
 
@@ -27,13 +32,22 @@ def test_what_is_no_size(text: object) -> None:
 
 def test_partitions_follow_the_memory() -> None:
     sizes = CellSizes()
-    few, many = (partition_points(memory, 30, 16, sizes) for memory in (8e9, 1e9))
+    few, many = (points_in_memory(memory, 30, 16) for memory in (8e9, 1e9))
     assert 2.5 * many < few
-    assert partition_points(0.4e9, 1000, 1000, sizes) == sizes.large
+    assert partition_points(points_in_memory(0.4e9, 1000, 1000), 1000, sizes) == sizes.large
     with pytest.raises(InputError, match="too little for a process"):
-        partition_points(1e8, 30, 16, sizes)
+        points_in_memory(1e8, 30, 16)
     with pytest.raises(InputError, match="too many"):
         check_nodes(2**31)
+
+
+def test_partitions_are_no_larger_than_is_fast() -> None:
+    sizes = CellSizes()
+    half = points_in_memory(0.5e9, 30, 16)
+    assert partition_points(half, 30, sizes) == half
+    most = partition_points(points_in_memory(64e9, 30, 16), 30, sizes)
+    assert half < most < 2 * half
+    assert partition_points(10**9, 60, sizes) == most // 2
 
 
 def test_partitions_are_runs_of_large_cells_of_about_equal_size() -> None:

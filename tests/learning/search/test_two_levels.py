@@ -12,6 +12,7 @@ from truegraph.learning.search.two_levels import (
     CellSizes,
     LargeCells,
     SmallCells,
+    _group_starts,
     bisection_order,
     large_for,
     rank_cells,
@@ -100,3 +101,27 @@ def test_bisection_puts_centres_on_a_line_in_their_order(count: int) -> None:
         halves = np.array_split(along, 2)
         assert halves[0].max() < halves[1].min() or halves[0].min() > halves[1].max()
     assert sorted(along) == list(range(count))
+
+
+def test_of_many_large_cells_those_nearby_are_compared() -> None:
+    """Nearly always the nearest are found, whichever other points are asked for with one."""
+    rounded = padded(points(12_000, 6).astype(np.float32))
+    large = LargeCells.from_centres(rounded[bisection_order(rounded[:900])], SIZES, 0)
+    queries = rounded[2000:5000]
+    found = large.nearest(queries, 8)
+    values = ((queries[:, None] - large.centres) ** 2).sum(axis=2)
+    truth = np.argsort(values, axis=1, kind="stable")[:, :8]
+    assert recalls(found.astype(np.int32), truth.astype(np.int32)).mean() > 0.97
+    assert np.mean(found[:, 0] == truth[:, 0]) > 0.98
+    assert all(np.unique(row).size == 8 for row in found)
+    np.testing.assert_array_equal(found[::7], large.nearest(queries[::7], 8))
+    every = large.nearest(queries[:50], 200)  # more than are nearby: all are compared
+    np.testing.assert_array_equal(np.sort(every[:, :8]), np.sort(truth[:50]))
+
+
+@pytest.mark.parametrize("count", [1, 64, 65, 300, 1221])
+def test_groups_of_large_cells_are_halves_of_halves(count: int) -> None:
+    sizes = np.diff(_group_starts(count))
+    assert sizes.sum() == count
+    assert sizes.max() <= 64
+    assert sizes.max() - sizes.min() <= 1

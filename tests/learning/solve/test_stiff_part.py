@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -88,3 +90,34 @@ def test_the_solver_goes_that_way(stiff: csr_array) -> None:
     assert rough.degree == pytest.approx(solution.degree, rel=0.02)
     again = solver.solve(stiff, THETA, tol=1e-10, start=rough)
     assert again.primal == pytest.approx(solution.primal, rel=1e-9)
+
+
+def test_a_solution_is_not_swept_again(stiff: csr_array, monkeypatch: pytest.MonkeyPatch) -> None:
+    newton = Newton(500, None)
+    swept = stiff_part.first_sweeps(isolated(stiff), newton)
+    solved: list[DualPoint] = []
+    solve_part = stiff_part._part_solved
+
+    def recorded(*arguments: Any) -> DualPoint:
+        solved.append(solve_part(*arguments))
+        return solved[-1]
+
+    monkeypatch.setattr(stiff_part, "_part_solved", recorded)
+    point = stiff_part.solve_stiff(swept, lambda p: p in solved, 1e-5, newton)
+    assert solved == [point]
+
+
+def test_a_part_that_takes_too_long_is_left_to_the_interior_point_method(
+    stiff: csr_array, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where it is still far off: near the solution, another round is less work."""
+    monkeypatch.setattr(stiff_part, "_FAIR_PASSES", 0.0)
+    monkeypatch.setattr(stiff_part, "_PART_STEPS", 1)
+    newton = Newton(500, None)
+    swept = stiff_part.first_sweeps(isolated(stiff), newton)
+    before = newton.iterations
+    stiff_part.solve_stiff(swept, lambda p: flat_from(1e-5, p), 1e-5, newton)
+    assert newton.iterations == before + 1
+    monkeypatch.setattr(stiff_part, "_FAR", np.inf)
+    stiff_part.solve_stiff(swept, lambda p: flat_from(1e-5, p), 1e-5, newton)
+    assert newton.iterations > before + 2

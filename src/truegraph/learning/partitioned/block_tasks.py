@@ -24,7 +24,7 @@ _STEPS = 4  # of Newton's method in a block, before its neighbours move
 _LOCAL_SHARE = 0.1  # of the wanted flatness, to which a block is solved
 _STIFF = 0.9999  # contraction of a node by its pairs to other partitions
 _HIGH_SHARE = 0.3  # of the wanted flatness: above it a node is one for the second level
-MOST_TOGETHER = 50_000  # nodes of the second level
+_TOGETHER = "together"  # folder of the nodes of the second level and their rows
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,10 @@ def isolated(plan: Plan, partition: int, k: int, theta: float) -> Floats:
 
 
 def row_sample(plan: Plan, partition: int, k: int, rows: int) -> csr_array:
-    """Return the first rows of a partition (n, n) as if every neighbour were the node itself."""
+    """Return some rows of a partition (n, n) as if every neighbour were the node itself."""
     candidates, _ = load_block(plan, partition, k)
-    part = candidates[:rows]
+    # Evenly from all its cells: the first ones are of one corner, which may be denser than others.
+    part = candidates[np.linspace(0, candidates.shape[0] - 1, rows).astype(np.int64)]
     own = np.repeat(np.arange(part.shape[0], dtype=np.int32), np.diff(part.indptr))
     return csr_array((part.data, own, part.indptr), shape=(part.shape[0], part.shape[0]))
 
@@ -85,7 +86,7 @@ def evaluate(plan: Plan, partition: int, k: int, theta: float, tol: float) -> Ev
     follow = point.cut / (point.cut + 2.0 / point.lam**2)
     stretch = point.lam * point.pull / np.maximum(product + ends * point.lam**2, 1e-300)
     residual = np.abs(product - 1.0)
-    high = largest(residual, _HIGH_SHARE * np.sqrt(tol))
+    high = largest(residual, _HIGH_SHARE * np.sqrt(tol), plan.together_points)
     return Evaluation(
         value=point.shared_value,
         gap=point.gap,
@@ -99,11 +100,11 @@ def evaluate(plan: Plan, partition: int, k: int, theta: float, tol: float) -> Ev
     )
 
 
-def largest(residual: Floats, limit: float) -> NDArray[np.int64]:
-    """Return the places, ascending, of the largest entries above a limit."""
+def largest(residual: Floats, limit: float, most: int) -> NDArray[np.int64]:
+    """Return the places, ascending, of the largest entries above a limit, so many at most."""
     above = np.flatnonzero(residual > limit)
-    if above.size > MOST_TOGETHER:
-        above = above[np.argsort(-residual[above], kind="stable")[:MOST_TOGETHER]]
+    if above.size > most:
+        above = above[np.argsort(-residual[above], kind="stable")[:most]]
     return np.sort(above)
 
 
@@ -141,18 +142,24 @@ def extract(plan: Plan, partition: int, k: int, positions: NDArray[np.int64]) ->
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     entries = np.repeat(indptr[rows].astype(np.int64), lengths) + within
     local = np.asarray(folder.mapped(f"{partition}-columns")[entries])
-    columns = positions_of(local, len(indptr) - 1, halo, start)
+    columns = positions_of(local, len(indptr) - 1, halo, start).astype(np.int32)
     return lengths, columns, np.asarray(folder.mapped(f"{partition}-distances")[entries])
 
 
-def solve_together(
-    plan: Plan,
-    nodes: NDArray[np.int64],
-    rows: tuple[Any, ...],
-    theta: float,
-    tol: float,
-) -> tuple[Floats, int]:
-    """Solve some nodes of all partitions, all others fixed; return multipliers and steps."""
+def hand_over(plan: Plan, nodes: NDArray[np.int64], rows: tuple[Any, ...]) -> None:
+    """Store some nodes of all partitions and their rows, to be solved together."""
+    folder = Folder(plan.folder).below(_TOGETHER)
+    for name, array in zip(
+        ("nodes", "lengths", "columns", "distances"), (nodes, *rows), strict=True
+    ):
+        folder.write(name, array)
+
+
+def solve_together(plan: Plan, theta: float, tol: float) -> tuple[Floats, int]:
+    """Solve the nodes handed over, all others fixed; return multipliers and steps."""
+    folder = Folder(plan.folder).below(_TOGETHER)
+    nodes, lengths = folder.read("nodes"), folder.read("lengths")
+    rows = (lengths, folder.shared("columns"), folder.shared("distances"))
     candidates, halo = block_candidates(nodes, *rows)
     snapshot = Folder(plan.folder).mapped("snapshot")
     pairs = np.concatenate([snapshot[nodes], snapshot[halo]])

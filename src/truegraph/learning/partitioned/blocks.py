@@ -51,7 +51,7 @@ def load_block(plan: Plan, partition: int, k: int) -> tuple[csr_array, NDArray[n
     halo = folder.read(f"{partition}-halo")
     indptr = folder.read(f"{partition}-indptr")
     own = len(indptr) - 1
-    parts = (folder.read(f"{partition}-distances"), folder.read(f"{partition}-columns"), indptr)
+    parts = (folder.shared(f"{partition}-distances"), folder.shared(f"{partition}-columns"), indptr)
     return csr_array(parts, shape=(own, own + len(halo))), halo
 
 

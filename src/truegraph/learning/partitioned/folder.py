@@ -7,7 +7,7 @@ goes on where it stopped, and a task that is run twice does no harm.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +37,24 @@ class Folder:
         with atomic_write(self.path / f"{name}.npy") as temporary, temporary.open("wb") as stream:
             np.save(stream, array, allow_pickle=False)
 
-    def mapped(self, name: str) -> NDArray[Any]:
-        """Return an array as a memory map."""
+    def mapped(self, name: str, mode: Literal["r", "c"] = "r") -> NDArray[Any]:
+        """Return an array as a memory map; with mode "c", what is written stays in memory."""
         path = self.path / f"{name}.npy"
         try:
-            array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+            array: NDArray[Any] = np.load(path, mmap_mode=mode, allow_pickle=False)
         except ValueError as error:
             # What has no entries cannot be mapped.
             array = np.load(path, allow_pickle=False)
             if array.size:
                 raise InputError(f"{path}: damaged ({error}). Remove the storage.") from error
         return array
+
+    def shared(self, name: str) -> NDArray[Any]:
+        """Return an array whose memory is that of the file, and no process's own.
+
+        To compiled loops it looks like any other, which one that cannot be written would not.
+        """
+        return np.asarray(self.mapped(name, "c"))
 
     def read(self, name: str) -> NDArray[Any]:
         """Return an array in memory."""

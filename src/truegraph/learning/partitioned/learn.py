@@ -109,6 +109,7 @@ class PartitionedRun:
             "candidate_ratio": settings.candidate_ratio,
             "random_state": plan.seed,
             "partition size (memory)": plan.partition_points,
+            "nodes solved together (memory)": plan.together_points,
         }
 
     def run(self) -> PartitionedGraph:

@@ -24,6 +24,8 @@ _LEAST_MEMORY = 0.4e9
 _CHUNK_BYTES = 64e6  # of input read at a time
 _MOST_NODES = 2**31 - 2  # numbers of nodes are int32 in the lists
 _LISTED_TWICE = 1.6  # candidate entries of a node per entry of its own list, both directions
+_KEPT_BYTES = 2**25  # of an array, up to which the C library keeps its memory for the next one
+_FEWEST_TOGETHER = 50_000
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Plan:
         Length of a list of neighbours.
     partition_points : int
         Points of a partition, about.
+    together_points : int
+        Most nodes of several partitions that are solved together.
     """
 
     folder: str
@@ -53,6 +57,7 @@ class Plan:
     seed: int
     sizes: CellSizes
     partition_points: int
+    together_points: int
 
     @property
     def n_nodes(self) -> int:
@@ -94,14 +99,23 @@ def one_process_bytes(n_nodes: int, columns: int, k: int) -> float:
     return _OWN_MEMORY + n_nodes * (70.0 * k + 40.0 * columns + 100.0)
 
 
-def partition_points(memory: float, k: int, columns: int, sizes: CellSizes) -> int:
-    """Return how many points a partition may have for a memory in bytes."""
+def points_in_memory(memory: float, k: int, columns: int) -> int:
+    """Return how many points may be searched or solved together for a memory in bytes."""
     if memory < _LEAST_MEMORY:
         raise InputError(
             f"memory={memory / 1e9:g} GB is too little for a process; give at least "
             f"{_LEAST_MEMORY / 1e9:g} GB."
         )
-    return max(sizes.large, int((memory - _OWN_MEMORY) / bytes_per_node(k, columns)))
+    return int((memory - _OWN_MEMORY) / bytes_per_node(k, columns))
+
+
+def partition_points(fitting: int, k: int, sizes: CellSizes) -> int:
+    """Return how many points a partition has, where so many would fit into memory.
+
+    Larger ones are no faster: what the system takes back after each task, it must give anew.
+    """
+    kept = int(_KEPT_BYTES / (8 * _LISTED_TWICE * k))
+    return max(sizes.large, min(fitting, kept))
 
 
 def memory_bytes(memory: Any) -> float:
@@ -167,6 +181,7 @@ def make_plan(
     k = math.ceil(settings.candidate_ratio * (settings.degree or _FIRST_DEGREE))
     k = min(k, max(counts) - (len(counts) == 1))
     is_single = metric != "cosine" and all(source.dtype == np.float32 for source in sources)
+    fitting = points if points is not None else points_in_memory(memory, k, width)
     return Plan(
         folder=str(folder),
         counts=counts,
@@ -176,5 +191,6 @@ def make_plan(
         k=k,
         seed=seed,
         sizes=sizes,
-        partition_points=points or partition_points(memory, k, width, sizes),
+        partition_points=points or partition_points(fitting, k, sizes),
+        together_points=max(_FEWEST_TOGETHER, fitting),
     )

@@ -7,6 +7,7 @@ that would be searched hold 98 % of the true neighbours of a sample.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,13 +63,17 @@ class Layout:
 
     def rows(self, folder: Folder, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return entries of arrays stored by partition, for ascending positions."""
+        return np.concatenate(list(self.parts(folder, name, positions)))
+
+    def parts(
+        self, folder: Folder, name: str, positions: NDArray[np.int64]
+    ) -> Iterator[NDArray[Any]]:
+        """Return the same, partition after partition, for what need not be held as a whole."""
         bounds = np.searchsorted(positions, self.starts)
-        parts = [
-            folder.mapped(f"{name}-{p}")[positions[bounds[p] : bounds[p + 1]] - self.starts[p]]
-            for p in range(len(self))
-            if bounds[p] < bounds[p + 1]
-        ]
-        return np.concatenate(parts)
+        for p in range(len(self)):
+            if bounds[p] < bounds[p + 1]:
+                places = positions[bounds[p] : bounds[p + 1]] - self.starts[p]
+                yield folder.mapped(f"{name}-{p}")[places]
 
 
 def joined_cells(folder: Folder, layout: Layout, side: int) -> SmallCells:
@@ -204,7 +209,8 @@ def _tiles(
     begins, lengths = small.starts[needed], np.diff(small.starts)[needed]
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     positions = offset + np.repeat(begins, lengths) + within
-    rounded = padded(cells.rounding(layout.rows(folder, "points", positions)))
+    parts = [cells.rounding(part) for part in layout.parts(folder, "points", positions)]
+    rounded = padded(np.concatenate(parts))
     owner = np.repeat(np.arange(len(needed)), lengths)
     tiles, ids, first_tiles = cell_tiles(rounded, owner, len(needed))
     return tiles, np.where(ids >= 0, positions[ids], -1).astype(np.int32), first_tiles

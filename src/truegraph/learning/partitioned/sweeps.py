@@ -26,7 +26,7 @@ from scipy.sparse import csr_array
 from truegraph.data.storage import read_json, write_json
 from truegraph.learning.inputs import Settings
 from truegraph.learning.partitioned import block_tasks
-from truegraph.learning.partitioned.block_tasks import MOST_TOGETHER, Evaluation, largest
+from truegraph.learning.partitioned.block_tasks import Evaluation, largest
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.folder import Folder
 from truegraph.learning.partitioned.plan import Plan
@@ -42,8 +42,13 @@ _SAMPLE_SHARE = 0.15
 _MOST_THETAS = 15
 _FIRST_SLOPE = 1.2  # of log theta over log degree
 _STIFF_SHARE = 0.1  # of the nodes at borders
-_FEW_SHARE = 0.01  # of all nodes: so few unsolved ones are worth no sweep
-_MOST_POLISHES = 4  # in a row
+_FEW_SHARE = 0.1  # of all nodes, or half of those that fit: so few are worth no sweep
+_RING_SIZE = 3  # times as many nodes, with the neighbours, at least
+_RING_SHARE = 0.8  # of the nodes are kept, at most, while their neighbours are too many
+_SMALL_RING, _MORE_RINGS = 5_000, 2  # nodes to which the next neighbours are added, so often
+_MOST_POLISHES = 8  # in a row
+# The degree of nodes alone, as if neighbours had their own multiplier, over that of the solution.
+_ALONE_SHARE = 0.965
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,14 @@ class Total:
     stiff_share: float
     stretch: float
     high: NDArray[np.int64]
+    residuals: Floats
 
     @classmethod
-    def of(cls, parts: list[Evaluation], n_nodes: int) -> Total:
-        """Add up what the partitions told, in their order."""
+    def of(cls, parts: list[Evaluation], n_nodes: int, most: int) -> Total:
+        """Add up what the partitions told, in their order; keep at most so many high nodes."""
+        high = np.concatenate([part.high for part in parts])
+        residuals = np.concatenate([part.residuals for part in parts])
+        kept = largest(residuals, 0.0, most)
         dual = n_nodes - sum(part.value for part in parts)
         return cls(
             primal=dual + sum(part.gap for part in parts),
@@ -87,7 +96,8 @@ class Total:
             steepest=max(part.steepest for part in parts),
             stiff_share=sum(part.stiff for part in parts) / max(1, sum(p.cut for p in parts)),
             stretch=sum(part.stretch for part in parts) / n_nodes,
-            high=_highest(parts),
+            high=high[kept],
+            residuals=residuals[kept],
         )
 
     @property
@@ -124,6 +134,7 @@ class Sweeps:
         self._max_sweeps = max_sweeps
         self._folder = Folder(plan.folder)
         self._layout = Layout.load(self._folder)
+        self._parts: list[Evaluation] = []
 
     def run(self) -> tuple[State, Total]:
         """Sweep until optimal, stiff or out of sweeps; return where that ended."""
@@ -139,7 +150,7 @@ class Sweeps:
                 lam = lam * (following.theta / state.theta) ** total.stretch
                 self._snapshot(lam)
             elif state.sweep > 0 and total.high.size:
-                lam = self._second_level(following.theta, total.high, lam)
+                lam, _ = self._second_level(following.theta, total, lam)
             lam, steps = self._batches(following.theta, lam, following.sweep)
             state = replace(following, sweep=state.sweep + 1, steps=state.steps + steps)
             self._save(state, lam)
@@ -147,12 +158,14 @@ class Sweeps:
     def _polished(self, state: State, lam: Floats, total: Total) -> tuple[Floats, Total]:
         """Solve the last few nodes together, where a sweep over all would be for them alone."""
         for _ in range(_MOST_POLISHES):
-            few = total.high.size <= _FEW_SHARE * self._plan.n_nodes
+            few = total.high.size <= min(
+                _FEW_SHARE * self._plan.n_nodes, 0.5 * self._plan.together_points
+            )
             needed = total.relative_gap <= self._tol and total.steepest > math.sqrt(self._tol)
             if state.sweep == 0 or not (few and needed) or abs(self._degree_error(total)) > CLOSE:
                 break
-            lam = self._second_level(state.theta, total.high, lam)
-            total = self._evaluated(state)
+            lam, touched = self._second_level(state.theta, total, lam)
+            total = self._evaluated(state, touched)
         return lam, total
 
     def certified(self, state: State, theta: float, lam: Floats, steps: int) -> tuple[State, Total]:
@@ -206,11 +219,18 @@ class Sweeps:
         own = np.repeat(np.arange(lengths.size), lengths)
         distances = np.concatenate([part.data for part in parts])
         sample = csr_array((distances, own, indptr), shape=(lengths.size, lengths.size))
-        return NodesAlone(sample).theta(self._degree)
+        return NodesAlone(sample).theta(_ALONE_SHARE * self._degree)
 
-    def _evaluated(self, state: State) -> Total:
-        parts = self._on_all(block_tasks.evaluate, f"sweep {state.sweep}", state.theta, self._tol)
-        total = Total.of(parts, self._plan.n_nodes)
+    def _evaluated(self, state: State, touched: NDArray[np.int64] | None = None) -> Total:
+        """Evaluate all partitions, or those that changed since they all were."""
+        if touched is None:
+            self._parts, touched = [], np.arange(len(self._layout))
+        given = [(self._plan, int(p), self._k, state.theta, self._tol) for p in touched]
+        note = f"sweep {state.sweep}"
+        found = self._executor.run(block_tasks.evaluate, given, self._progress, note)
+        known = dict(enumerate(self._parts)) | dict(zip(touched.tolist(), found, strict=True))
+        self._parts = [known[p] for p in range(len(self._layout))]
+        total = Total.of(self._parts, self._plan.n_nodes, self._plan.together_points)
         degree = total.edges / self._plan.n_nodes
         note = f"sweep {state.sweep}, degree {degree:.4g}, gap {total.relative_gap:.1e}"
         self._progress.update(0, None, note)
@@ -236,22 +256,62 @@ class Sweeps:
             return 0.0
         return math.log(max(1, total.edges) / self._plan.n_nodes / self._degree)
 
-    def _second_level(self, theta: float, high: NDArray[np.int64], lam: Floats) -> Floats:
-        """Solve the nodes with a large |lam d - 1| together with their neighbours."""
-        lengths, columns, distances = self._rows(high)
-        rows = np.repeat(high, lengths)
-        slack = 0.5 * (lam[rows, 0] + lam[columns, 0]) - theta * distances
-        ring = np.unique(np.concatenate([high, columns[slack > 0.0]]))
-        if ring.size > MOST_TOGETHER:
-            ring = high
-        given = [(self._plan, ring, self._rows(ring), theta, self._tol)]
+    def _second_level(
+        self, theta: float, total: Total, lam: Floats
+    ) -> tuple[Floats, NDArray[np.int64]]:
+        """Solve the nodes with a large |lam d - 1| together with their neighbours.
+
+        Returns the multipliers, and the partitions that have one that changed, or see it.
+        """
+        ring = self._ring(theta, total, lam)
+        rows = self._rows(ring)
+        block_tasks.hand_over(self._plan, ring, rows)
         ((pairs, _),) = self._executor.run(
-            block_tasks.solve_together, given, self._progress, "second level"
+            block_tasks.solve_together,
+            [(self._plan, theta, self._tol)],
+            self._progress,
+            "second level",
         )
         lam = lam.copy()
         lam[ring] = pairs
         self._snapshot(lam)
-        return lam
+        seen = self._marked(ring, rows[1])
+        return lam, np.flatnonzero(np.logical_or.reduceat(seen, self._layout.starts[:-1]))
+
+    def _ring(self, theta: float, total: Total, lam: Floats) -> NDArray[np.int64]:
+        """Return the high nodes with those they have edges to: of the highest, if too many.
+
+        Without its neighbours, a node would push what is left of its error on to them. Of a few
+        nodes, the neighbours' neighbours are taken as well, for the same reason.
+        """
+        most = self._plan.together_points
+        high = total.high[largest(total.residuals, 0.0, most // _RING_SIZE)]
+        rows, columns = self._edges(theta, high, lam)
+        ring = np.flatnonzero(self._marked(high, columns))
+        while ring.size > most and high.size > 1:
+            kept = max(1, int(min(_RING_SHARE, most / ring.size) * high.size))
+            high = total.high[largest(total.residuals, 0.0, kept)]
+            ring = np.flatnonzero(self._marked(high, columns[self._marked(high)[rows]]))
+        for _ in range(_MORE_RINGS):
+            if ring.size <= _SMALL_RING:
+                ring = np.flatnonzero(self._marked(ring, self._edges(theta, ring, lam)[1]))
+        return ring
+
+    def _marked(self, *positions: NDArray[Any]) -> NDArray[np.bool_]:
+        """Return for every node whether it is among the positions: faster than to sort these."""
+        marks = np.zeros(self._plan.n_nodes, dtype=np.bool_)
+        for some in positions:
+            marks[some] = True
+        return marks
+
+    def _edges(
+        self, theta: float, nodes: NDArray[np.int64], lam: Floats
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Return both ends of the edges of some nodes, ascending."""
+        lengths, columns, distances = self._rows(nodes)
+        rows = np.repeat(nodes, lengths)
+        is_edge = 0.5 * (lam[rows, 0] + lam[columns, 0]) > theta * distances
+        return rows[is_edge], columns[is_edge]
 
     def _rows(self, nodes: NDArray[np.int64]) -> tuple[Any, ...]:
         """Return the rows of some nodes, ascending, of all partitions."""
@@ -295,12 +355,6 @@ def _following_theta(thetas: list[tuple[float, float]]) -> float:
         if not 0.3 <= slope <= 4.0:
             slope = _FIRST_SLOPE
     return math.exp(at + min(1.0, max(-1.0, slope * error)))
-
-
-def _highest(parts: list[Evaluation]) -> NDArray[np.int64]:
-    """Return the nodes of all partitions with the largest |lam d - 1|, ascending."""
-    high = np.concatenate([part.high for part in parts])
-    return high[largest(np.concatenate([part.residuals for part in parts]), 0.0)]
 
 
 def _number(path: Any) -> int:

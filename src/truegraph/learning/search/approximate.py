@@ -1,6 +1,6 @@
 """Approximate nearest neighbours for many points: in cells ("ivf"), or along a graph ("hnsw").
 
-Both round the points to float32, and both are as wide as they must be: the width grows by half
+Both round the points to float32, and both are as wide as they must be: the width grows by an eighth
 until the recall measured on a sample of the queries reaches 98 %, or the width its limit.
 """
 
@@ -66,7 +66,7 @@ def tune(
 
 def wider(width: int, widest: int) -> int:
     """Return the width to try next."""
-    return min(width + width // 2, widest)
+    return min(width + max(1, width // 8), widest)
 
 
 def recall_of(found: Indices, truth: Indices) -> float:

@@ -53,8 +53,17 @@ def cell_tiles(
     ids = np.full((first_tiles[-1], _LANES), -1, dtype=np.int32)
     ids.ravel()[places] = order
     tiles = np.full((len(ids), points.shape[1], _LANES), np.inf, dtype=np.float32)
-    tiles[places // _LANES, :, places % _LANES] = points[order]
+    _lay_out(points, order, places, tiles)
     return tiles, ids, first_tiles
+
+
+@njit(cache=True, nogil=True)
+def _lay_out(points: Any, order: Any, places: Any, tiles: Any) -> None:
+    """Write points (n, d), in an order, to their places among the lanes of all tiles."""
+    lanes = tiles.shape[2]
+    for n in range(order.size):
+        for d in range(points.shape[1]):
+            tiles[places[n] // lanes, d, places[n] % lanes] = points[order[n], d]
 
 
 @njit(cache=True, nogil=True)

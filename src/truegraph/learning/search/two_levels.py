@@ -5,6 +5,8 @@ of about 256 points by a clustering of its own, seeded by its number. A query ra
 of the large ones nearest to it and searches the nearest. Since no cell grows with the number of
 points, the work per query hardly does; and since a large cell is split by itself, it does not
 matter which process does it: a graph learned in parts has the candidates of one learned in one.
+Large cells do grow in number: where there are many, a query is compared with those near one that is
+near to it (`LargeCells.nearest`).
 
 Distances are computed query by query in a fixed order, never by a matrix product, whose last bits
 depend on which queries come together.
@@ -26,6 +28,11 @@ Tiles = tuple[Floats32, NDArray[np.int32], NDArray[np.int64]]
 _SAMPLE_PER_CELL = 64
 _LARGE_STEPS, _SMALL_STEPS = 10, 5
 _FEWEST_LARGE = 8  # large cells whose small ones are ranked
+_MOST_COMPARED = 256  # large cells that every query is compared with
+_LARGEST_GROUP = 64  # large cells, of which two groups are compared to find one nearby
+_GROUPS = 2
+_NEARBY = 192  # large cells nearest to that one, which are compared then
+_AT_A_TIME = 1024  # large cells whose nearby ones are laid out together
 _LARGEST_SHARE = 4  # a small cell with more than so many times its size is cut
 _POWER_STEPS = 20
 
@@ -61,7 +68,9 @@ class Rounding:
 
     def __call__(self, points: NDArray[Any]) -> Floats32:
         """Return dense points (n, d) as float32."""
-        rounded: Floats32 = ((points - self.centre) / self.unit).astype(np.float32)
+        offsets = points - self.centre  # float64
+        offsets /= self.unit
+        rounded: Floats32 = offsets.astype(np.float32)
         return rounded
 
 
@@ -85,10 +94,16 @@ class LargeCells:
     centres : ndarray of float32, shape (n_large, d)
     tiles : tuple
         The same as `cell_tiles` lays them out, all in one cell.
+    groups : tuple
+        The same, in a cell for each group of neighbours.
+    middles : tuple
+        The means of the groups, all in one cell.
     """
 
     centres: Floats32
     tiles: Tiles
+    groups: Tiles
+    middles: Tiles
     sizes: CellSizes
     seed: int
 
@@ -101,15 +116,44 @@ class LargeCells:
 
     @classmethod
     def from_centres(cls, centres: Floats32, sizes: CellSizes, seed: int) -> LargeCells:
-        """Take centres that were found before."""
-        return cls(centres, _in_one_cell(centres), sizes, seed)
+        """Take centres that were found before, in the order of `bisection_order`."""
+        starts = _group_starts(len(centres))
+        owner = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        sums = np.add.reduceat(centres.astype(np.float64), starts[:-1])
+        means = (sums / np.diff(starts)[:, None]).astype(np.float32)
+        groups = cell_tiles(centres, owner, len(means))
+        return cls(centres, _in_one_cell(centres), groups, _in_one_cell(means), sizes, seed)
 
     def __len__(self) -> int:
         return len(self.centres)
 
     def nearest(self, points: Floats32, count: int) -> NDArray[np.int64]:
-        """Return the numbers of the nearest large cells (n, count), nearest first."""
-        return _ranked(points, np.zeros((len(points), 1), np.int64), self.tiles, count)
+        """Return the numbers of the nearest large cells (n, count), nearest first.
+
+        Of many, nearly always: those compared are the ones nearest to a large cell that is near to
+        the point, found in the nearest groups. The work per point does not grow with their number.
+        """
+        everywhere = np.zeros((len(points), 1), np.int64)
+        if len(self) <= _MOST_COMPARED or count > _NEARBY:
+            return _ranked(points, everywhere, self.tiles, count)
+        groups = _ranked(points, everywhere, self.middles, _GROUPS)
+        near = _ranked(points, groups, self.groups, 1)[:, 0]
+        found = np.empty((len(points), count), np.int64)
+        present = np.unique(near)
+        for first in range(0, len(present), _AT_A_TIME):
+            cells = present[first : first + _AT_A_TIME]
+            members = np.flatnonzero((near >= cells[0]) & (near <= cells[-1]))
+            wanted = np.searchsorted(cells, near[members])[:, None]
+            found[members] = _ranked(points[members], wanted, self._nearby(cells), count)
+        return found
+
+    def _nearby(self, cells: NDArray[np.int64]) -> Tiles:
+        """Lay out, for each of some large cells, the large cells nearest to it."""
+        everywhere = np.zeros((len(cells), 1), np.int64)
+        nearby = _ranked(self.centres[cells], everywhere, self.tiles, _NEARBY).ravel()
+        owner = np.repeat(np.arange(len(cells)), _NEARBY)
+        tiles, places, first_tiles = cell_tiles(self.centres[nearby], owner, len(cells))
+        return tiles, np.where(places >= 0, nearby[places], -1).astype(np.int32), first_tiles
 
     def split(self, number: int, points: Floats32) -> tuple[NDArray[np.int64], SmallCells]:
         """Split a large cell.
@@ -296,6 +340,17 @@ def bisection_order(centres: NDArray[Any]) -> NDArray[np.int64]:
         half = part.size // 2
         todo += [part[along[half:]], part[along[:half]]]
     return np.concatenate(order)
+
+
+def _group_starts(count: int) -> NDArray[np.int64]:
+    """Return where groups of centres in the order of `bisection_order` begin, and the end.
+
+    They are halves of halves, as in that order, so that the centres of a group are neighbours.
+    """
+    sizes = [count]
+    while max(sizes) > _LARGEST_GROUP:
+        sizes = [part for size in sizes for part in (size // 2, size - size // 2)]
+    return np.concatenate([[0], np.cumsum(sizes)])
 
 
 def _longest_axis(offsets: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -74,14 +74,30 @@ def block_candidates(
     columns, distances : ndarray of shape (pairs,)
         The other ends of the pairs, row by row, and their distances.
     """
-    inside = np.isin(columns, nodes)
-    halo = np.unique(columns[~inside])
-    local = np.where(
-        inside, np.searchsorted(nodes, columns), len(nodes) + np.searchsorted(halo, columns)
-    ).astype(np.int32)
+    local, halo = _numbered(nodes, columns)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shape = (len(nodes), len(nodes) + len(halo))
     return csr_array((distances, local, indptr), shape=shape), halo
+
+
+def _numbered(
+    nodes: NDArray[Any], columns: NDArray[Any]
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return the columns as places among the nodes and, after these, the halo; and the halo."""
+    limit = 1 + max(int(nodes.max(initial=0)), int(columns.max(initial=0)))
+    if limit > columns.size:  # a table of all numbers would be larger than the columns
+        inside = np.isin(columns, nodes)
+        halo = np.unique(columns[~inside]).astype(np.int64)
+        beyond = len(nodes) + np.searchsorted(halo, columns)
+        return np.where(inside, np.searchsorted(nodes, columns), beyond).astype(np.int32), halo
+    is_halo = np.zeros(limit, dtype=np.bool_)
+    is_halo[columns] = True
+    is_halo[nodes] = False
+    halo = np.flatnonzero(is_halo)
+    places = np.empty(limit, dtype=np.int32)
+    places[nodes] = np.arange(len(nodes))
+    places[halo] = len(nodes) + np.arange(len(halo))
+    return places[columns], halo
 
 
 @njit(parallel=True, cache=True, nogil=True)

@@ -6,6 +6,7 @@ The mathematics is explained in `truegraph.learning.solve.solver`.
 from __future__ import annotations
 
 import math
+import weakref
 from typing import Any, Self
 
 import numpy as np
@@ -26,7 +27,17 @@ class Problem:
         self.candidates = candidates
         self.columns = np.empty(candidates.nnz, dtype=candidates.indices.dtype)
         self.values = np.empty(candidates.nnz)
-        self.owner: DualPoint | None = None
+        self._owner: weakref.ref[DualPoint] | None = None
+
+    @property
+    def owner(self) -> DualPoint | None:
+        """The point whose Hessian is there; None if it is gone, or something else is there."""
+        return None if self._owner is None else self._owner()
+
+    @owner.setter
+    def owner(self, point: DualPoint | None) -> None:
+        # Points know their problem: held in turn, both would outlive their use by many others.
+        self._owner = None if point is None else weakref.ref(point)
 
 
 class DualPoint:
