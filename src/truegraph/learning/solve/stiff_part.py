@@ -40,8 +40,8 @@ _LARGEST_PART = 0.7  # of the nodes
 _NEAR = 1e-6  # relative gap at which Newton's method on the whole is worth a try
 _NEAR_STEPS = 3
 # The interior point method takes 1,700 to 2,800 passes over all pairs to solve a problem as stiff
-# as this may be. A part that took about half of them and is still far off, it solves sooner.
-_FAIR_PASSES, _FAR = 1000.0, 1e-5
+# as this may be. A part that took a quarter of them and is still far off, it solves sooner.
+_FAIR_PASSES, _FAR = 500.0, 1e-5
 
 _compiled = njit(cache=True, nogil=True)  # in sequence: a node sees what those before it became
 
