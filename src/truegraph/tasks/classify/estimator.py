@@ -131,7 +131,7 @@ class BayesianNodeClassifier(NodeEstimator):
     observed_graph_weight_ : float or None
         With "auto" the weight of all views that rest on the observed graph.
     class_shares_ : ndarray of shape (C,), or None
-        With "auto" how frequent the classes are thought to be among all nodes.
+        With "auto" how frequent the classes are taken to be among all nodes.
     uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
         Uncertainty of each node's class, and the part of it that comes from the weights, or, with
         "auto", from not knowing the graph. To find errors use the first; the last finds them worse.

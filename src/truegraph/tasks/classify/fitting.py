@@ -217,9 +217,10 @@ class NodeEstimator(TrustedAnswers, NodeParameters, TakesSparse, BaseEstimator):
 
     @property
     def class_shares_(self) -> NDArray[np.float64] | None:
-        """How frequent the classes are thought to be among all nodes, shape (C,).
+        """How frequent the classes are taken to be among all nodes, shape (C,).
 
-        In the order of `classes_`; None for other recipes than "auto".
+        With `class_prior="auto"` a careful estimate, between the shares of the training labels and
+        those of the predictions. In the order of `classes_`; None for other recipes than "auto".
         """
         check_is_fitted(self, "classes_")
         if not isinstance(self._weights, FittedCommittee):

@@ -80,6 +80,6 @@ def uneven_classes(labels: NDArray[np.int64], factors: Floats) -> str | None:
     if found[most] - given[most] < _WORTH_SAYING:
         return None
     return (
-        f"classes are thought to be less even than the labels: one that has {given[most]:.0%} of "
-        f"the labels has about {found[most]:.0%} of the nodes (class_shares_)"
+        "classes seem less even than the labels: probabilities take one that has "
+        f"{given[most]:.0%} of the labels to have {found[most]:.0%} of the nodes (class_shares_)"
     )
