@@ -22,8 +22,8 @@ from truegraph.progress import console_progress
 from truegraph.seeds import seed_from
 from truegraph.tasks.base import Run, TakesSparse
 from truegraph.tasks.classify.class_advice import class_advice, share_advice
+from truegraph.tasks.classify.class_shares import shares_of
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
-from truegraph.tasks.classify.committee.shares import shares_of
 from truegraph.tasks.classify.feature_baselines import FittedLogistic
 from truegraph.tasks.classify.inputs import NodeInputs, complete_inputs
 from truegraph.tasks.classify.labels import check_nodes, encode_labels, training_split

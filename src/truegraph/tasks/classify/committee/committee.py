@@ -28,6 +28,7 @@ import numpy as np
 
 from truegraph.learning.learned import LearnedGraph
 from truegraph.tasks.base import Run
+from truegraph.tasks.classify.class_shares import estimated_factors, uneven_classes
 from truegraph.tasks.classify.committee.belief import Belief, believed
 from truegraph.tasks.classify.committee.cleaning import judge_edges
 from truegraph.tasks.classify.committee.features import feature_space, no_space
@@ -37,7 +38,6 @@ from truegraph.tasks.classify.committee.members import TrainedMember, grow_trees
 from truegraph.tasks.classify.committee.opinions import open_trial, opinions_on
 from truegraph.tasks.classify.committee.options import CommitteeOptions
 from truegraph.tasks.classify.committee.panel import Panel
-from truegraph.tasks.classify.committee.shares import estimated_factors, uneven_classes
 from truegraph.tasks.classify.committee.views import GRAPH_OF, KINDS, Grounds, Views
 from truegraph.tasks.classify.inputs import NodeInputs
 from truegraph.tasks.classify.methods import Method

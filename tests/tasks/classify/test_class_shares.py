@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from truegraph import BayesianNodeClassifier
-from truegraph.tasks.classify.committee.shares import (
+from truegraph.tasks.classify.class_shares import (
     estimated_factors,
     shares_of,
     uneven_classes,
