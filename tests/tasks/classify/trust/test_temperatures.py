@@ -30,6 +30,22 @@ def test_degrees_are_numbers_of_neighbours() -> None:
     assert log_degrees(graph) == pytest.approx(np.log([3.0, 2.0, 2.0]))
 
 
+def test_labels_count_by_their_weights() -> None:
+    chances, labels, degrees = _world(600)
+    given = (chances, labels, degrees, 1.0)
+    alike = fit_temperatures(*given).coefficients
+    # Twice the weight of all is the same; labels of no weight might as well not be there.
+    np.testing.assert_allclose(
+        fit_temperatures(*given, weights=np.full(600, 2.0)).coefficients, alike
+    )
+    half = np.arange(600) < 300
+    only = fit_temperatures(*given, weights=half.astype(float)).coefficients
+    twice = [np.concatenate([part[half], part[half]]) for part in (chances, labels, degrees)]
+    np.testing.assert_allclose(only, fit_temperatures(*twice, 1.0).coefficients, atol=1e-3)
+    nothing = fit_temperatures(*given, weights=np.zeros(600))
+    np.testing.assert_allclose(nothing.coefficients, 0.0)
+
+
 def test_many_labels_find_what_was_done_to_the_probabilities() -> None:
     chances, labels, degrees = _world(8000)
     fitted = fit_temperatures(chances[:4000], labels[:4000], degrees[:4000], 1.0)

@@ -109,7 +109,7 @@ def fit_temperatures(
     weights : ndarray of shape (m,), optional
         How much each label counts beside the others; all alike by default.
     """
-    counts = np.ones(len(labels)) if weights is None else weights / weights.mean()
+    counts = np.ones(len(labels)) if weights is None else weights / max(weights.mean(), 1e-30)
     design = _design(probabilities, degrees - centre)
     logits = np.log(np.maximum(np.asarray(probabilities, dtype=np.float64), 1e-30))
     rows = np.arange(len(labels))
