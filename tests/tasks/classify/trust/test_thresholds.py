@@ -53,7 +53,7 @@ def test_few_left_out_labels_give_the_asked_coverage_if_probabilities_are_right(
         left_out = LeftOutLabels(some, labels[some], chances[some])
         limit = cross_threshold(left_out, chances, coverage)
         held.append((set_scores(chances)[np.arange(4000), labels] <= limit).mean())
-    assert coverage - 0.01 <= np.mean(held) <= coverage + 0.04
+    assert coverage - 0.01 <= np.mean(held) <= coverage + 0.05  # doubt makes sets larger
     assert min(held) < 1.0  # 15 labels alone would put all classes into every set
 
 

@@ -12,7 +12,7 @@ where a high quantile lies: of 15 labels 95 % is more than all. So the quantile 
 of the left-out scores with what the probabilities themselves say about unlabelled nodes, in which
 class c of node v is the true one with probability p(v, c), counted like `PSEUDO_LABELS` labels. One
 more label of infinite score stands for the node to be predicted, and up to five more for the doubt
-in probabilities whose temperatures rest on n labels only: 50 / (n + 10). With few labels the sets
+in probabilities whose temperatures rest on n labels only: 500 / (n + 100). With few labels the sets
 rest on the calibration of the probabilities, with many on the labels. Training labels are often
 drawn evenly over the classes where the classes are not: each counts by how frequent its class is
 thought to be among unlabelled nodes, relative to its frequency among the labels.
@@ -30,7 +30,7 @@ from truegraph.errors import InputError
 from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 
 PSEUDO_LABELS = 100.0
-_DOUBT, _AT_LEAST = 50.0, 10.0  # labels of infinite score: 1 + 50 / (n + 10)
+_DOUBT, _AT_LEAST = 500.0, 100.0  # labels of infinite score: 1 + 500 / (n + 100)
 _MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
 
 Scores = NDArray[np.float64]
