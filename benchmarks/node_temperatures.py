@@ -29,8 +29,8 @@ from truegraph.evaluation.calibration import calibration_floor
 from truegraph.tasks.classify.recipes.cross_fitting import fitted_temperature
 from truegraph.tasks.classify.recipes.ensemble import tempered
 from truegraph.tasks.classify.trials import run_trials
-from truegraph.tasks.classify.trust.left_out import LeftOutLabels, joined
-from truegraph.tasks.classify.trust.temperatures import fit_temperatures, log_degrees
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels
+from truegraph.tasks.classify.trust.temperatures import calibrating_temperatures, log_degrees
 
 TABLE = Path(__file__).resolve().parent.parent / "results" / "node_temperatures_trials.csv"
 MODELS: dict[str, dict[str, Any]] = {"gcn": {}, "appnp": {}, "auto": {"embedding_seed": 0}}
@@ -58,10 +58,8 @@ def trial(dataset: str, model: str, seed: int, cache: str | None) -> dict[str, f
     one = fitted_temperature(chances[aside], labels[aside])
     degrees = log_degrees(data.graph)
     seen = LeftOutLabels(aside, labels[aside], chances[aside])
-    if results.left_out is not None:
-        seen = joined(seen, results.left_out[0])
-    own = (seen.probabilities, seen.labels, degrees[seen.nodes])
-    nodes = fit_temperatures(*own, float(degrees.mean()))
+    left_out = None if results.left_out is None else results.left_out[0]
+    nodes = calibrating_temperatures(seen, left_out, degrees)
 
     def error(found: NDArray[Any]) -> float:
         return expected_calibration_error(labels[test], found)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _FOLDER = SavedFolder("truegraph node classifier", "classifier", "classifier.json")
 _MOST_SAMPLES = 10_000  # passes with dropout, which are drawn anew and not stored
 _INPUT_FIELDS = ("features_from", "graph_from", "normalised_by")
-_LEFT_OUT = ("nodes", "labels", "probabilities")
+_LEFT_OUT = ("nodes", "labels", "probabilities", "weights")
 _LOGISTIC = ("shift", "scale", "coefficients", "intercept")
 
 Estimator = TypeVar("Estimator", bound="NodeEstimator")
@@ -106,7 +106,8 @@ def _fitted_arrays(estimator: NodeEstimator) -> dict[str, NDArray[Any]]:
     if estimator._expected_entropy is not None:
         arrays["expected_entropy"] = estimator._expected_entropy
     if estimator._left_out is not None:
-        arrays |= {f"left_out.{name}": getattr(estimator._left_out, name) for name in _LEFT_OUT}
+        own = {name: getattr(estimator._left_out, name) for name in _LEFT_OUT}
+        arrays |= {f"left_out.{name}": array for name, array in own.items() if array is not None}
     return arrays
 
 
@@ -214,11 +215,13 @@ def _restored(kind: type[Estimator], document: dict[str, Any], files: Files) -> 
     estimator._expected_entropy = arrays.get("expected_entropy")
     estimator._labels, estimator._train = arrays["labels"], arrays["train"]
     estimator._calibrations = tuple(
-        NodeTemperatures.from_list(values) for values in document.get("calibrations", ())
+        NodeTemperatures.from_list(values, len(estimator.classes_))
+        for values in document.get("calibrations", ())
     )
     estimator._left_out = None  # as in folders of older versions
     if "left_out.nodes" in arrays:
-        estimator._left_out = LeftOutLabels(*(arrays[f"left_out.{name}"] for name in _LEFT_OUT))
+        own = {name: arrays.get(f"left_out.{name}") for name in _LEFT_OUT}
+        estimator._left_out = LeftOutLabels(**own)  # type: ignore[arg-type]  # sizes are checked
     estimator._weights = _restored_weights(document["weights"], estimator, arrays, files)
     plan = document.get("plan")  # absent in folders of older versions
     estimator.plan_ = None if plan is None else ColumnPlan.from_document(plan, arrays)
@@ -249,6 +252,8 @@ def _check_sizes(arrays: dict[str, NDArray[Any]]) -> None:
         gate.array(
             "left_out.probabilities", arrays["left_out.probabilities"], (len(left_out), classes)
         )
+        weights = arrays.get("left_out.weights", np.ones(len(left_out)))
+        gate.numbers("left_out.weights", weights, length=len(left_out), nonnegative=True)
     for name, shape in (("features", (nodes, None)), ("graph", (nodes, nodes))):
         gate.sparse_matrix(name, csr_from_arrays(arrays, name), shape=shape)
 

@@ -10,7 +10,7 @@ import pytest
 
 from truegraph import BayesianNodeClassifier, InputError, NodeClassifier
 from truegraph.tasks.classify.trials import run_trials
-from truegraph.tasks.classify.trust import committee_evidence
+from truegraph.tasks.classify.trust import committee_evidence, temperatures
 
 
 def _fitted(planted: Any, **changes: Any) -> BayesianNodeClassifier:
@@ -45,6 +45,26 @@ def test_labels_set_aside_correct_the_confidence(planted: Any, tmp_path: Path) -
     assert classifier.calibration_ == f"temperatures of the nodes, from {count} labels set aside"
     classifier.save(tmp_path / "saved")
     loaded = BayesianNodeClassifier.load(tmp_path / "saved")
+    assert loaded.calibration_ == classifier.calibration_
+    assert np.array_equal(loaded.predict_proba(**new), classifier.predict_proba(**new))
+
+
+def test_many_labels_set_aside_move_classes(
+    planted: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(temperatures, "_MANY_LABELS", 20)
+    nodes = _aside(planted)[0]
+    always = np.zeros(len(nodes), dtype=np.int64)  # as if nearly all nodes were of the first class
+    classifier = _fitted(planted)
+    before = (classifier.predict() == 0).sum()
+    classifier.calibrate(nodes, always)
+    assert (classifier.predict() == 0).sum() > before
+    assert classifier.calibration_.startswith(
+        "temperatures of the nodes and offsets of the classes"
+    )
+    classifier.save(tmp_path / "saved")
+    loaded = BayesianNodeClassifier.load(tmp_path / "saved")
+    new = {"X": planted.features[:2], "edges": [(120, 0)]}
     assert loaded.calibration_ == classifier.calibration_
     assert np.array_equal(loaded.predict_proba(**new), classifier.predict_proba(**new))
 

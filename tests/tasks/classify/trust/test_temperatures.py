@@ -1,6 +1,8 @@
-"""Temperatures of nodes: found where they are known, gentle with few labels, classes unchanged."""
+"""Temperatures of nodes and offsets of classes: found where known, gentle with few labels."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ from scipy.sparse import csr_array
 from truegraph.errors import InputError
 from truegraph.evaluation import expected_calibration_error
 from truegraph.tasks.classify.recipes.ensemble import Prediction, tempered
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels, nobody
 from truegraph.tasks.classify.trust.temperatures import (
     NodeTemperatures,
+    calibrating_temperatures,
     fit_temperatures,
     log_degrees,
 )
@@ -25,35 +29,45 @@ def _world(count: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarra
     return tempered(chances, np.exp(-0.6 * degrees)), np.minimum(labels, 3), degrees
 
 
+def _fit(
+    chances: np.ndarray,
+    labels: np.ndarray,
+    degrees: np.ndarray,
+    weights: np.ndarray | None = None,
+    with_offsets: bool = False,
+) -> NodeTemperatures:
+    seen = LeftOutLabels(np.arange(len(labels)), labels, chances, weights)
+    return fit_temperatures(seen, degrees, with_offsets=with_offsets)
+
+
 def test_degrees_are_numbers_of_neighbours() -> None:
     graph = csr_array(np.array([[0.0, 5.0, 1.0], [5.0, 0.0, 0.0], [1.0, 0.0, 0.0]]))
     assert log_degrees(graph) == pytest.approx(np.log([3.0, 2.0, 2.0]))
 
 
 def test_labels_count_by_their_weights() -> None:
-    chances, labels, degrees = _world(600)
-    given = (chances, labels, degrees, 1.0)
-    alike = fit_temperatures(*given).coefficients
+    given = chances, labels, degrees = _world(600)
+    alike = _fit(*given).coefficients
     # Twice the weight of all is the same; labels of no weight might as well not be there.
-    np.testing.assert_allclose(
-        fit_temperatures(*given, weights=np.full(600, 2.0)).coefficients, alike
-    )
+    np.testing.assert_allclose(_fit(*given, weights=np.full(600, 2.0)).coefficients, alike)
     half = np.arange(600) < 300
-    only = fit_temperatures(*given, weights=half.astype(float)).coefficients
-    twice = [np.concatenate([part[half], part[half]]) for part in (chances, labels, degrees)]
-    np.testing.assert_allclose(only, fit_temperatures(*twice, 1.0).coefficients, atol=1e-3)
-    nothing = fit_temperatures(*given, weights=np.zeros(600))
-    np.testing.assert_allclose(nothing.coefficients, 0.0)
+    only = _fit(*given, weights=half.astype(float)).coefficients
+    first = np.flatnonzero(half)
+    twice = LeftOutLabels(
+        *(np.concatenate([one[first]] * 2) for one in (np.arange(600), labels, chances))
+    )
+    np.testing.assert_allclose(only, fit_temperatures(twice, degrees).coefficients, atol=1e-3)
+    np.testing.assert_allclose(_fit(*given, weights=np.zeros(600)).coefficients, 0.0)
 
 
 def test_many_labels_find_what_was_done_to_the_probabilities() -> None:
     chances, labels, degrees = _world(8000)
-    fitted = fit_temperatures(chances[:4000], labels[:4000], degrees[:4000], 1.0)
+    fitted = _fit(chances[:4000], labels[:4000], degrees[:4000], with_offsets=True)
     rest = slice(4000, None)
     before = expected_calibration_error(labels[rest], chances[rest])
     found = fitted.applied(chances[rest], degrees[rest])
     assert expected_calibration_error(labels[rest], found) < 0.35 * before
-    assert np.array_equal(found.argmax(axis=1), chances[rest].argmax(axis=1))
+    assert np.abs(fitted.offsets).max() < 0.1  # nothing was done to the classes
     assert found.sum(axis=1) == pytest.approx(1.0)
     assert fitted.coefficients[2] > 0.2
     assert fitted.labels == 4000
@@ -61,23 +75,62 @@ def test_many_labels_find_what_was_done_to_the_probabilities() -> None:
 
 def test_a_step_from_the_solution_costs_more() -> None:
     chances, labels, degrees = _world(500, 1)
-    fitted = fit_temperatures(chances, labels, degrees, 1.0)
+    fitted = _fit(chances, labels, degrees, with_offsets=True)
 
-    def cost(coefficients: np.ndarray) -> float:
-        one = NodeTemperatures(coefficients, 1.0, 0)
+    def cost(values: np.ndarray) -> float:
+        one = NodeTemperatures(values[:3], fitted.centre, 0, values[3:])
         own = one.applied(chances, degrees)[np.arange(500), labels]
-        return float(-np.log(own).sum() + 0.5 * (coefficients**2).sum() / 0.5**2)
+        return float(-np.log(own).sum() + 0.5 * (values**2).sum() / 0.5**2)
 
-    best = cost(fitted.coefficients)
-    for step in np.vstack([np.eye(3), -np.eye(3)]):
-        assert cost(fitted.coefficients + 0.02 * step) > best
+    found = np.concatenate([fitted.coefficients, fitted.offsets])
+    assert len(found) == 7
+    for step in np.vstack([np.eye(7), -np.eye(7)]):
+        assert cost(found + 0.02 * step) > cost(found)
+
+
+def test_many_labels_find_classes_that_are_given_too_little() -> None:
+    chances, labels, degrees = _world(8000, 4)
+    wrong = tempered(chances, np.exp(0.6 * degrees)) * np.array([1.0, 1.0, 1.0, 0.2])
+    wrong /= wrong.sum(axis=1, keepdims=True)
+    fitted = _fit(wrong[:4000], labels[:4000], degrees[:4000], with_offsets=True)
+    found = fitted.applied(wrong[4000:], degrees[4000:]).argmax(axis=1)
+    before = (wrong[4000:].argmax(axis=1) == labels[4000:]).mean()
+    assert (found == labels[4000:]).mean() > before + 0.03
+    assert fitted.offsets[3] > fitted.offsets[:3].max() + 0.3
+    assert fitted.described == "temperatures of the nodes and offsets of the classes"
+
+
+@pytest.mark.parametrize(("count", "with_offsets"), [(299, True), (800, False)])
+def test_predicted_classes_stay_as_they_are(count: int, with_offsets: bool) -> None:
+    chances, labels, degrees = _world(count, 5)
+    fitted = _fit(chances, labels, degrees, with_offsets=with_offsets)
+    assert len(fitted.offsets) == 0
+    assert fitted.described == "temperatures of the nodes"
+    found = fitted.applied(chances, degrees)
+    assert np.array_equal(found.argmax(axis=1), chances.argmax(axis=1))
+
+
+def test_labels_set_aside_and_left_out_ones_count_together() -> None:
+    chances, labels, degrees = _world(2000, 6)
+    aside = LeftOutLabels(np.arange(200), labels[:200], chances[:200])
+    left_out = LeftOutLabels(np.arange(200, 400), labels[200:400], chances[200:400])
+    alone = calibrating_temperatures(aside, None, degrees)
+    both = calibrating_temperatures(aside, left_out, degrees)
+    assert alone.labels == both.labels == 200  # those set aside
+    assert len(alone.offsets) == 0
+    assert len(both.offsets) == 4  # 400 labels are many
+    # What left-out labels have calibrated changes little.
+    assert np.abs(both.coefficients).max() < np.abs(alone.coefficients).max()
+    # Left-out labels count by their weights, 1 on average.
+    never = replace(left_out, weights=np.where(left_out.labels == 3, 1e-9, 1.0))
+    assert calibrating_temperatures(aside, never, degrees).offsets[3] < both.offsets[3] - 0.1
 
 
 def test_no_labels_change_nothing_and_few_not_much() -> None:
     chances, labels, degrees = _world(2000, 2)
-    none = fit_temperatures(chances[:0], labels[:0], degrees[:0], 1.0)
+    none = fit_temperatures(nobody(4), degrees)
     assert np.array_equal(none.coefficients, np.zeros(3))
-    few = fit_temperatures(chances[:5], labels[:5], degrees[:5], 1.0)
+    few = _fit(chances[:5], labels[:5], degrees)
     assert np.abs(few.coefficients).max() < 1.0
 
 
@@ -89,7 +142,8 @@ def test_temperatures_stay_in_bounds_at_hubs() -> None:
 
 def test_a_prediction_keeps_the_share_of_its_entropy() -> None:
     chances, labels, degrees = _world(300, 3)
-    fitted = fit_temperatures(chances, labels, degrees, 1.0)
+    fitted = _fit(chances, labels, degrees, with_offsets=True)
+    assert len(fitted.offsets) == 4
     before = Prediction(chances.astype(np.float32), np.zeros(300, np.float32))
     after = fitted.calibrated(before, degrees)
     assert after.probabilities == pytest.approx(fitted.applied(chances, degrees), abs=1e-5)
@@ -97,8 +151,10 @@ def test_a_prediction_keeps_the_share_of_its_entropy() -> None:
 
 
 def test_numbers_come_back() -> None:
-    given = NodeTemperatures(np.array([0.1, -0.2, 0.3]), 1.5, 7)
-    found = NodeTemperatures.from_list(given.to_list())
-    assert found.to_list() == given.to_list()
-    with pytest.raises(InputError):
-        NodeTemperatures.from_list([1.0, 2.0])
+    for offsets in (np.zeros(0), np.array([0.5, -0.25])):
+        given = NodeTemperatures(np.array([0.1, -0.2, 0.3]), 1.5, 7, offsets)
+        found = NodeTemperatures.from_list(given.to_list(), 2)
+        assert found.to_list() == given.to_list()
+    for numbers in (2, 6, 8):
+        with pytest.raises(InputError, match="give 5 or 7"):
+            NodeTemperatures.from_list([1.0] * numbers, 2)

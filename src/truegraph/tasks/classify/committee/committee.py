@@ -211,7 +211,7 @@ def conclude(
         factors = estimated_factors(unlabelled, panel.trial.labels)
         prediction, temperature = averaged(parts, factors)
     left_out = left_out_labels(panel, members, factors, temperature)
-    temperatures, left_out = learned_temperatures(left_out, inputs.graph, factors)
+    temperatures, left_out = learned_temperatures(left_out, inputs.graph)
     if temperatures is not None:
         prediction = temperatures.calibrated(prediction, log_degrees(inputs.graph))
     graph = inputs.graph if grounds.has_graph else None

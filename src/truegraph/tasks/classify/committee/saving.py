@@ -98,6 +98,7 @@ def committee_from_arrays(
         voices.append(Voice(str(name), float(weight), Sharpness(float(factor)), classifier))
     members = {name: (float(w), trained[name]) for name, w in document["trained"].items()}
     values = document.get("temperatures")  # absent in folders of older versions
-    temperatures = None if values is None else NodeTemperatures.from_list(values)
-    given = (own["train"], own["labels"], own["class_factors"], temperatures)
+    factors = own["class_factors"]
+    temperatures = None if values is None else NodeTemperatures.from_list(values, len(factors))
+    given = (own["train"], own["labels"], factors, temperatures)
     return FittedCommittee(grounds, tuple(voices), members, *given)

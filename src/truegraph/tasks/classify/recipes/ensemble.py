@@ -92,7 +92,10 @@ class Prediction:
 
     def at(self, temperature: float | NDArray[Any]) -> Prediction:
         """Return it tempered; samples keep their share of the entropy."""
-        found = tempered(self.probabilities, temperature)
+        return self.moved_to(tempered(self.probabilities, temperature))
+
+    def moved_to(self, found: NDArray[Any]) -> Prediction:
+        """Return it with other probabilities; samples keep their share of the entropy."""
         before = np.maximum(entropy(self.probabilities), _TINY)
         share = np.minimum(1.0, self.expected_entropy / before)
         return Prediction(found.astype(np.float32), (entropy(found) * share).astype(np.float32))

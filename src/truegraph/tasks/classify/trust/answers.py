@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from truegraph.errors import InputError
 from truegraph.tasks.classify.committee.fitted import FittedCommittee
 from truegraph.tasks.classify.recipes.ensemble import Prediction
-from truegraph.tasks.classify.trust.left_out import LeftOutLabels, joined
+from truegraph.tasks.classify.trust.left_out import LeftOutLabels
 from truegraph.tasks.classify.trust.prediction_sets import (
     PredictionSets,
     check_calibration,
@@ -25,7 +25,7 @@ from truegraph.tasks.classify.trust.prediction_sets import (
 from truegraph.tasks.classify.trust.temperatures import (
     LEAST_LABELS,
     NodeTemperatures,
-    fit_temperatures,
+    calibrating_temperatures,
     log_degrees,
 )
 from truegraph.tasks.classify.trust.thresholds import set_scores
@@ -130,8 +130,9 @@ class TrustedAnswers:
     def calibrate(self, nodes: Any, labels: Any) -> Self:
         """Correct all probabilities by labels that were set aside: a temperature for every node.
 
-        Predicted classes stay as they are; left-out training labels count as well. Without it,
-        "auto" learns such temperatures from 100 training labels on, see `calibration_`.
+        Left-out training labels count as well. From 300 labels on each class gets an offset, too,
+        by which a predicted class may change. Without it, "auto" learns such temperatures from 100
+        training labels on, see `calibration_`.
 
         Parameters
         ----------
@@ -151,10 +152,7 @@ class TrustedAnswers:
         )
         degrees = log_degrees(self._inputs.graph)
         seen = LeftOutLabels(aside, classes, self._probabilities[aside].astype(np.float64))
-        if self._left_out is not None:
-            seen = joined(seen, self._left_out)
-        given = (seen.probabilities, seen.labels, degrees[seen.nodes])
-        found = replace(fit_temperatures(*given, float(degrees.mean())), labels=len(aside))
+        found = calibrating_temperatures(seen, self._left_out, degrees)
         if self._left_out is not None:
             chances = found.applied(self._left_out.probabilities, degrees[self._left_out.nodes])
             self._left_out = replace(self._left_out, probabilities=chances)
@@ -174,13 +172,13 @@ class TrustedAnswers:
         """Where the confidence of the probabilities comes from, in words."""
         check_is_fitted(self, "classes_")
         if self._calibrations:
-            count = self._calibrations[-1].labels
-            return f"temperatures of the nodes, from {counted(count, 'label')} set aside"
+            last = self._calibrations[-1]
+            return f"{last.described}, from {counted(last.labels, 'label')} set aside"
         if self._left_out is None:
             return "as the model is trained"
         if isinstance(self._weights, FittedCommittee) and self._weights.temperatures is not None:
-            count = self._weights.temperatures.labels
-            return f"temperatures of the nodes, from {counted(count, 'left-out label')}"
+            own = self._weights.temperatures
+            return f"{own.described}, from {counted(own.labels, 'left-out label')}"
         return (
             "temperatures of the views, from left-out labels; fewer than "
             f"{LEAST_LABELS} are too few for temperatures of the nodes"

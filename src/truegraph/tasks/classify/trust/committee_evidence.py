@@ -39,7 +39,7 @@ def left_out_labels(
     members : collection of str
         Names of the trained recipes that take part.
     factors : ndarray of shape (C,)
-        By which the probabilities of the classes are multiplied.
+        By which the probabilities of the classes are multiplied; labels count by them, too.
     temperature : float
         Of the prediction of all nodes.
     """
@@ -56,21 +56,20 @@ def left_out_labels(
     seen = np.flatnonzero(~np.isnan(mean).any(axis=1))
     found = mean[seen] * factors
     found /= found.sum(axis=1, keepdims=True)
-    return LeftOutLabels(panel.trial.train[seen], labels[seen], tempered(found, temperature))
+    nodes, classes = panel.trial.train[seen], labels[seen]
+    return LeftOutLabels(nodes, classes, tempered(found, temperature), factors[classes])
 
 
 def learned_temperatures(
-    left_out: LeftOutLabels, graph: csr_array, factors: NDArray[np.float64]
+    left_out: LeftOutLabels, graph: csr_array
 ) -> tuple[NodeTemperatures | None, LeftOutLabels]:
     """Return the temperatures that left-out labels teach, and these labels' nodes at theirs.
 
-    None, and the nodes as they are, where the labels are too few. Labels count by how frequent
-    their class is thought to be, as the factors (C,) of the class probabilities say.
+    None, and the nodes as they are, where the labels are too few.
     """
     if len(left_out.nodes) < LEAST_LABELS:
         return None, left_out
     degrees = log_degrees(graph)
-    own = degrees[left_out.nodes]
-    given = (left_out.probabilities, left_out.labels, own, float(degrees.mean()))
-    found = fit_temperatures(*given, weights=factors[left_out.labels])
-    return found, replace(left_out, probabilities=found.applied(left_out.probabilities, own))
+    found = fit_temperatures(left_out, degrees)
+    chances = found.applied(left_out.probabilities, degrees[left_out.nodes])
+    return found, replace(left_out, probabilities=chances)

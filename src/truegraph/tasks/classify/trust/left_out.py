@@ -19,11 +19,21 @@ class LeftOutLabels:
         Their classes.
     probabilities : ndarray of float64, shape (m, C)
         Class probabilities by classifiers that have not seen these labels.
+    weights : ndarray of float64, shape (m,), or None
+        How much each label counts; None if all count alike.
     """
 
     nodes: NDArray[np.int64]
     labels: NDArray[np.int64]
     probabilities: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
+
+    @property
+    def counts(self) -> NDArray[np.float64]:
+        """How much each label counts, 1 on average: (m,)."""
+        if self.weights is None or not len(self.nodes):
+            return np.ones(len(self.nodes))
+        return self.weights / max(self.weights.mean(), 1e-30)
 
 
 def joined(first: LeftOutLabels, second: LeftOutLabels) -> LeftOutLabels:
@@ -32,6 +42,7 @@ def joined(first: LeftOutLabels, second: LeftOutLabels) -> LeftOutLabels:
         np.concatenate([first.nodes, second.nodes]),
         np.concatenate([first.labels, second.labels]),
         np.concatenate([first.probabilities, second.probabilities]),
+        np.concatenate([first.counts, second.counts]),
     )
 
 
