@@ -138,7 +138,8 @@ class TrustedAnswers:
         ----------
         nodes : array-like of int, shape (m,)
             Fitted nodes whose labels were set aside, -1 in the `y` of the fit; a hundred or more
-            are worth it.
+            are worth it. They should be drawn at random: if rare classes are drawn more often,
+            their offsets say that they are more frequent than they are.
         labels : array-like of shape (m,)
             Their labels.
 
