@@ -236,20 +236,21 @@ def _reliability(run: Run) -> Iterator[Part]:
 
 
 def _calibration_errors(run: Run) -> Table:
-    rows: list[list[str | Entry]] = []
-    for _, models in run.with_detail("reliability"):
-        for label, trials in models.items():
-            errors = (_mean_error(trials), _pooled(trials).calibration_error)
-            named = [*run.naming.columns(trials[0]), label, str(len(trials))]
-            rows.append([*named, *(f"{100 * error:.1f}" for error in errors)])
-    heading = ["data set", *run.naming.swept, "model", "trials"]
+    rows: list[list[str | Entry]] = [
+        [
+            *named,
+            f"{100 * _mean_error(trials):.1f}",
+            f"{100 * _pooled(trials).calibration_error:.1f}",
+        ]
+        for named, trials in _by_model(run, "reliability")
+    ]
     return Table(
         heading="Calibration errors, trial by trial and over all",
         caption="Expected calibration error in per cent: its mean over the trials, each on its own "
         "test nodes, and that of the test predictions of all trials together. The first counts "
         "chance as an error, that of a finite test set and that of one draw of labels; the second "
         "says whether stated probabilities hold over many draws.",
-        rows=[[*heading, "mean over the trials", "all trials together"], *rows],
+        rows=[[*_named(run), "mean over the trials", "all trials together"], *rows],
     )
 
 
@@ -273,14 +274,25 @@ def _pooled(trials: Sequence[TrialRecord]) -> ReliabilityCurve:
     return ReliabilityCurve(edges, mean("confidence"), mean("accuracy"), total)
 
 
-def _graph_facts(run: Run) -> Iterator[Part]:
-    rows: list[list[str | Entry]] = []
-    for _, models in run.with_detail("learned_graph"):
+def _named(run: Run) -> list[str]:
+    """Return the headings of what `_by_model` begins rows with."""
+    return ["data set", *run.naming.swept, "model", "trials"]
+
+
+def _by_model(run: Run, detail: str) -> Iterator[tuple[list[str], Sequence[TrialRecord]]]:
+    """Yield the beginning of a row for each cell whose trials have a detail, and these trials."""
+    for _, models in run.with_detail(detail):
         for label, trials in models.items():
-            facts = [trial.details["learned_graph"] for trial in trials]
-            rows.append([*run.naming.columns(trials[0]), label, str(len(facts)), *_summed(facts)])
+            yield [*run.naming.columns(trials[0]), label, str(len(trials))], trials
+
+
+def _graph_facts(run: Run) -> Iterator[Part]:
+    rows: list[list[str | Entry]] = [
+        [*named, *_summed([trial.details["learned_graph"] for trial in trials])]
+        for named, trials in _by_model(run, "learned_graph")
+    ]
     if rows:
-        heading = ["data set", *run.naming.swept, "model", "trials", "edges", "mean degree"]
+        heading = [*_named(run), "edges", "mean degree"]
         heading += ["within a class %", "observed kept %", "largest relative gap", "scope"]
         yield Table(
             heading="Learned graphs",

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 _STEPS = 50
 _PRIOR = 3.0  # strength of the prior where predictions are half as sure as they could be
 _CLEAR = 0.1  # divergence of the shares from those of the labels, in nats
-_SURE = (0.02, 0.99)  # limits: no class is impossible
+_SURE = (0.02, 0.99)  # limits of how sure predictions are taken to be
 _WORTH_SAYING = 0.05  # difference of a share
 _MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
 
