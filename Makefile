@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 
 .DEFAULT_GOAL := run
-.PHONY: run test check bench fuzz docs release clean
+.PHONY: run test check paper bench fuzz docs release clean
 
 $(READY): pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -23,7 +23,11 @@ check: $(READY)  ## style, types and import rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/python -m pytest tests/test_house.py
+
+paper: $(READY)  ## all of the paper's tables and figures, resumable; make paper ONLY=table1 TRIALS=10
+	$(BIN)/python -m lab $(or $(ONLY),paper) $(if $(TRIALS),--trials $(TRIALS)) $(if $(JOBS),--jobs $(JOBS))
 
 bench: $(READY)  ## the graph learning benchmark (see benchmarks/README.md for all)
 	$(BIN)/python benchmarks/graph_learning.py

@@ -16,15 +16,19 @@ import argparse
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # the laboratory beside us
+
+from lab.graphs import MADE_GRAPHS
+
 from truegraph import LinkPredictor, Recommender
 from truegraph.data import load_dataset, load_interactions, split_by_time, split_randomly
-from truegraph.data.graphs.link_splits import split_links
-from truegraph.data.graphs.made_graphs import MADE_GRAPHS
+from truegraph.data.link_splits import split_links
 
 GRAPHS = ("cora", "citeseer", "teams")
 ALLOWED = (0.1, 0.2, 0.5, 0.8, 0.9)

@@ -30,7 +30,7 @@ def page_of(nodes: int, degree: float, file: Path) -> int:
     rng = np.random.default_rng(0)
     labels = rng.integers(10, size=nodes)
     points = rng.normal(size=(10, 10))[labels] * 2 + rng.normal(size=(nodes, 10))
-    graph = learn_graph(points, degree=degree)
+    graph = learn_graph(points, graph_model="paper", degree=degree)
     chances = rng.dirichlet(np.ones(10), size=nodes)
     names = [f"customer {number}" for number in range(nodes)]
     graph.explore(labels, names, points, chances).save(file)

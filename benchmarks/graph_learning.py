@@ -79,7 +79,10 @@ def best(repeats: int, work: Callable[[], Any]) -> tuple[float, Any]:
 
 def fastest(repeats: int, points: Any, **options: Any) -> LearnedGraph:
     """Learn several times; return the run with the least total time."""
-    runs = [learn_graph(points, DEGREE, random_state=0, **options) for _ in range(repeats)]
+    runs = [
+        learn_graph(points, DEGREE, graph_model="paper", random_state=0, **options)
+        for _ in range(repeats)
+    ]
     return min(runs, key=lambda graph: graph.certificate.seconds["total"])
 
 
@@ -134,7 +137,9 @@ def slope(largest: int) -> list[Row]:
 
 def measure(count: int) -> Row:
     """Learn one graph with approximate search and report its time and this process's memory."""
-    learn_graph(synthetic(2000), DEGREE, candidates="ivf", random_state=0)  # compile
+    learn_graph(
+        synthetic(2000), DEGREE, graph_model="paper", candidates="ivf", random_state=0
+    )  # compile
     certificate = fastest(1, synthetic(count), candidates="ivf").certificate
     return {
         "points": count,
@@ -181,7 +186,7 @@ def solvers(largest: int) -> list[Row]:
         ("Cora, paper's distance, degree 100", cora_distance(), 100),
         ("MNIST 70,000 x 50, degree 10", mnist(), DEGREE),
     ):
-        learned = learn_graph(data, degree, random_state=0)
+        learned = learn_graph(data, degree, graph_model="paper", random_state=0)
         candidates, theta = learned.candidates, learned.certificate.theta
         newton, ours = best(3, lambda c=candidates, t=theta: solver.solve(c, t, tol=1e-4))
         paper, theirs = best(
@@ -296,14 +301,16 @@ def stiff(largest: int) -> list[Row]:
     ]
     if "TRUEGRAPH_DATA" in os.environ:
         distance = cora_distance()
-        compiling = learn_graph(distance, 5, random_state=0).candidates
+        compiling = learn_graph(distance, 5, graph_model="paper", random_state=0).candidates
         Interior(Problem(compiling), 1.0).step(1e-2)
         named = [(f"Cora, degree {degree}", distance, degree) for degree in CORA_DEGREES]
         cases = [*named, *cases]
     rows = []
     for name, data, degree in cases:
         began = time.process_time()
-        certificate = learn_graph(data, degree, random_state=0, tol=1e-8).certificate
+        certificate = learn_graph(
+            data, degree, graph_model="paper", random_state=0, options={"tol": 1e-8}
+        ).certificate
         rows.append(
             {
                 "problem": name,
@@ -407,7 +414,9 @@ def main() -> None:
     if arguments.measure:
         print(json.dumps(measure(arguments.measure)))
         return
-    learn_graph(synthetic(3000), DEGREE, candidates="ivf", random_state=0)  # compile
+    learn_graph(
+        synthetic(3000), DEGREE, graph_model="paper", candidates="ivf", random_state=0
+    )  # compile
     results = {}
     for name in arguments.only.split(","):
         results[name] = PARTS[name](arguments.largest)

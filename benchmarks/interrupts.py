@@ -25,7 +25,7 @@ def begin():
 CASES = {
     "exact search, 400,000 x 16": """
 learn = lambda n: truegraph.learn_graph(
-    np.random.default_rng(0).normal(size=(n, 16)), degree=10, scope="global")
+    np.random.default_rng(0).normal(size=(n, 16)), degree=10, graph_model="paper", scope="global")
 learn(300); begin(); learn(400_000)
 """,
     "iALS, 60,000 x 20,000": """

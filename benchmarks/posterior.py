@@ -49,7 +49,7 @@ def synthetic(count: int) -> NDArray[np.float32]:
 
 def graph_with_pairs(pairs: int) -> LearnedGraph:
     """Learn a graph with about so many candidate pairs."""
-    return learn_graph(synthetic(round(pairs / 20.0)), DEGREE, random_state=0)
+    return learn_graph(synthetic(round(pairs / 20.0)), DEGREE, graph_model="paper", random_state=0)
 
 
 def best(
@@ -161,12 +161,14 @@ def nuts(largest: int) -> list[Row]:
     try:
         import jax
     except ImportError:
-        print("nuts: left out; pip install 'truegraph[rivals]'")
+        print("nuts: left out; pip install '.[rivals]'")
         return []
     jax.config.update("jax_enable_x64", True)
     rows: list[Row] = []
     for nodes in (15, 60, 240, 960):
-        posterior = learn_graph(synthetic(nodes), 5, random_state=0).posterior()
+        posterior = learn_graph(
+            synthetic(nodes), 5, graph_model="paper", random_state=0
+        ).posterior()
         ours, seconds, places = _draw_ours(posterior)
         theirs, rival_seconds, warmup = _draw_nuts(posterior)
         theirs = theirs[:, places]

@@ -42,21 +42,14 @@ def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
     import numpy as np
     from sklearn.neighbors import kneighbors_graph
 
-    from truegraph import (
-        BayesianNodeClassifier,
-        LinkPredictor,
-        NodeClassifier,
-        Recommender,
-        learn_graph,
-        load_dataset,
-    )
+    from truegraph import LinkPredictor, NodeClassifier, Recommender, learn_graph, load_dataset
     from truegraph.data import load_interactions, random_split
     from truegraph.report.explorer.layout import layout
 
     digits, cora = load_dataset("digits"), load_dataset("cora")
     points = np.random.default_rng(0).normal(size=(8000, 8))
-    graph = learn_graph(digits.features, degree=10)
-    links = learn_graph(points[:600], degree=6).adjacency
+    graph = learn_graph(digits.features, graph_model="paper", degree=10)
+    links = learn_graph(points[:600], graph_model="paper", degree=6).adjacency
     shop = load_interactions("planted")
     few = random_split(cora.labels, 5, random_state=0).train
     y = np.full(cora.n_nodes, -1)
@@ -69,20 +62,19 @@ def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
         return lambda: LinkPredictor(model, random_state=0).fit(links)
 
     def learned() -> object:
-        return learn_graph(digits.features, degree=10)
+        return learn_graph(digits.features, graph_model="paper", degree=10)
 
-    gcn = classify(lambda: NodeClassifier("gcn", random_state=0))
     return {
         "learn_graph on digits / scikit-learn's 10 nearest neighbours": (
             learned,
             lambda: kneighbors_graph(digits.features, 10),
         ),
         "learn_graph of 8,000 points / of 4,000": (
-            lambda: learn_graph(points, degree=10),
-            lambda: learn_graph(points[:4000], degree=10),
+            lambda: learn_graph(points, graph_model="paper", degree=10),
+            lambda: learn_graph(points[:4000], graph_model="paper", degree=10),
         ),
         "scope='global' / scope='candidates', digits": (
-            lambda: learn_graph(digits.features, degree=10, scope="global"),
+            lambda: learn_graph(digits.features, graph_model="paper", degree=10, scope="global"),
             learned,
         ),
         "posterior with intervals / learn_graph, digits": (
@@ -90,13 +82,17 @@ def pairs() -> dict[str, tuple[Callable[[], object], Callable[[], object]]]:
             learned,
         ),
         "explorer's layout / learn_graph, digits": (lambda: layout(graph.memberships()), learned),
-        "recipe 'fast' / GCN, Cora": (
-            classify(lambda: BayesianNodeClassifier(recipe="fast", random_state=0)),
-            gcn,
+        "classifier 'auto' / APPNP, Cora": (
+            classify(lambda: NodeClassifier(random_state=0)),
+            classify(lambda: NodeClassifier("appnp", random_state=0)),
         ),
-        "links 'refined' / Adamic-Adar, 600 nodes": (links_by("refined"), links_by("adamic-adar")),
-        "recommender 'refined' / EASE, planted": (
-            lambda: Recommender("refined").fit(shop),
+        "classifier 'bgcn-fast' / GCN, Cora": (
+            classify(lambda: NodeClassifier("bgcn-fast", random_state=0)),
+            classify(lambda: NodeClassifier("gcn", random_state=0)),
+        ),
+        "links 'auto' / Adamic-Adar, 600 nodes": (links_by("auto"), links_by("adamic-adar")),
+        "recommender 'auto' / EASE, planted": (
+            lambda: Recommender().fit(shop),
             lambda: Recommender("ease").fit(shop),
         ),
     }

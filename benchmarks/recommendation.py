@@ -3,16 +3,16 @@
     python benchmarks/recommendation.py [--parts rivals,chances,zipf,files] [--datasets ml100k,...]
 
 rivals     time to fit and recall@20 on the same split: ours against the package implicit (ALS, BPR,
-           item-item), all in one run; choices on validation for both, then a fit to everything;
-           with --recbole also RecBole, which needs an environment of its own
+           item-item), all in one run; choices on validation for both, then a fit to everything
 chances    stated probabilities of being taken against the share that is, on a tenth of the
            interactions that neither model nor calibration has seen
 zipf       100,000 users x 50,000 items, made up: fit and lists of 1,000 users, with its peak memory
            in a fresh process
 files      reading 10,000,000 interactions from CSV and from Parquet, each in a fresh process
 
-Data sets that are not under TRUEGRAPH_DATA are left out. The networks have a benchmark of their
-own, recommendation_networks.py.
+networks   time to fit and recall@20 of the paper's networks and their Bayesian versions
+
+Data sets that are not under TRUEGRAPH_DATA are left out.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from truegraph.data import (
     split_by_time,
     split_randomly,
 )
-from truegraph.data.interactions.interactions import pair_matrix
+from truegraph.data.interactions import pair_matrix
 from truegraph.errors import DataError
-from truegraph.evaluation.ranking import score_rankings
+from truegraph.evaluation import ranking_metrics
 
-PARTS = ("rivals", "chances", "zipf", "files")
+PARTS = ("rivals", "chances", "zipf", "files")  # networks take long
 DATASETS = ("ml100k", "amazon_cds", "amazon_books", "yelp2018")
 ZIPF_USERS, ZIPF_ITEMS = 100_000, 50_000
 FILE_ROWS, FILE_USERS, FILE_ITEMS = 10_000_000, 200_000, 50_000
@@ -69,7 +69,7 @@ def available(names: tuple[str, ...]) -> dict[str, InteractionSplit]:
 
 
 def recall_of(lists: NDArray[np.int64], split: InteractionSplit) -> dict[str, float]:
-    found = score_rankings(lists, split.test, (20,)).means()
+    found = ranking_metrics(lists, split.test, (20,))
     return {name: found[name] for name in ("recall@20", "ndcg@20")}
 
 
@@ -125,7 +125,7 @@ def theirs(split: InteractionSplit, makers: list[Callable[[], Any]]) -> dict[str
             model = make()
             model.fit(csr_matrix(split.train), show_progress=False)
             lists = implicit_lists(model, split.train)
-            recalls.append(score_rankings(lists, split.validation, (20,)).means()["recall@20"])
+            recalls.append(ranking_metrics(lists, split.validation, (20,))["recall@20"])
         best = makers[int(np.argmax(recalls))]()
         best.fit(csr_matrix(everything), show_progress=False)
         fitted.append(best)
@@ -136,39 +136,13 @@ def theirs(split: InteractionSplit, makers: list[Callable[[], Any]]) -> dict[str
 
 
 def rivals(options: argparse.Namespace) -> dict[str, Any]:
-    """Claim: refined finds more than any model of implicit on the same split."""
+    """Claim: auto finds more than any model of implicit on the same split."""
     result: dict[str, Any] = {}
     for name, split in available(tuple(options.datasets.split(","))).items():
         result[name] = {f"implicit {kind}": theirs(split, m) for kind, m in implicit_grid().items()}
-        for model in options.recbole_models.split(",") if options.recbole else ():
-            result[name][f"RecBole {model}"] = recbole(split, model, options.recbole)
-        for model in ("ials", "itemknn", "ease", "refined"):
+        for model in ("ials", "item-knn", "ease", "auto"):
             result[name][model] = ours(split, model)
     return result
-
-
-def recbole(split: InteractionSplit, model: str, python: str) -> dict[str, Any]:
-    """Fit a model of RecBole with its default settings, by a Python that has it installed.
-
-    Models in closed form are fitted to training and validation part, networks to the training part
-    for as many epochs as are best on the validation part, which is how RecBole does it.
-    """
-    everything = csr_array(split.train + split.validation)
-    is_closed = model in ("EASE", "ItemKNN")
-    parts = {"train": everything if is_closed else split.train, "valid": split.validation}
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "data").mkdir()
-        for name, matrix in (parts | {"test": split.test}).items():
-            users, items = matrix.nonzero()
-            table = pd.DataFrame({"user_id:token": users, "item_id:token": items})
-            table.to_csv(Path(folder) / "data" / f"data.{name}.inter", sep="\t", index=False)
-        script = Path(__file__).resolve().with_name("recbole_lists.py")
-        command = [python, str(script), folder, model]
-        done = subprocess.run(
-            command, stdout=subprocess.PIPE, text=True, check=True, cwd=folder
-        )  # in its folder, since RecBole writes logs
-        lists = np.load(Path(folder) / "lists.npy")
-    return {**json.loads(done.stdout.splitlines()[-1]), **recall_of(lists, split)}
 
 
 def chances(options: argparse.Namespace) -> dict[str, Any]:
@@ -205,6 +179,14 @@ def stated_and_taken(split: InteractionSplit) -> dict[str, Any]:
     }
 
 
+def networks(options: argparse.Namespace) -> dict[str, Any]:
+    """Cost of the networks."""
+    return {
+        name: {model: ours(split, model) for model in ("ngcf", "bngcf", "mgccf", "bmgccf")}
+        for name, split in available(tuple(options.datasets.split(","))).items()
+    }
+
+
 def zipf(options: argparse.Namespace) -> dict[str, Any]:
     """Claim: fitted and served within 8 GB."""
     return in_new_process("--zipf-once")
@@ -228,7 +210,7 @@ def zipf_once() -> dict[str, Any]:
 
     matrix = zipf_interactions(np.random.default_rng(0))
     settings = {"degree": 10, "strength": 0.5, "user_power": 0.5, "penalty": 20.0}
-    recommender = Recommender("refined", options=settings, validation_share=0.0, random_state=0)
+    recommender = Recommender(options=settings, validation_share=0.0, random_state=0)
     wall, busy = timed(lambda: recommender.fit(matrix))
     serving, _ = timed(lambda: recommender.recommend(range(1000), k=10))
     return {
@@ -295,8 +277,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--datasets", default=",".join(DATASETS), help="of rivals and chances")
-    parser.add_argument("--recbole", metavar="PYTHON", help="a Python with RecBole, for rivals")
-    parser.add_argument("--recbole-models", default="EASE,ItemKNN,BPR,LightGCN")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--zipf-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--read-once", help=argparse.SUPPRESS)
@@ -305,6 +285,7 @@ def main() -> None:
         print(json.dumps(zipf_once() if options.zipf_once else read_once(options.read_once)))
         return
     ways = {"rivals": rivals, "chances": chances, "zipf": zipf, "files": files}
+    ways["networks"] = networks
     results: dict[str, Any] = {}
     for part in options.parts.split(","):
         results[part] = ways[part](options)

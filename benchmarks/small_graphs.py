@@ -57,7 +57,7 @@ def in_process(option: str) -> None:
     import sklearn.ensemble  # noqa: F401
     import torch  # noqa: F401
 
-    from truegraph import BayesianNodeClassifier
+    from truegraph import NodeClassifier
     from truegraph.data import read_node_data
 
     features, edges = ("input.csv", None) if option == "--features" else (None, "input.csv")
@@ -65,7 +65,7 @@ def in_process(option: str) -> None:
     lap()
     warnings.simplefilter("ignore")
     for _ in range(2):
-        model = BayesianNodeClassifier(random_state=0)
+        model = NodeClassifier(random_state=0)
         model.fit(dataset.features, dataset.labels, graph=dataset.graph)
         lap()
     print(json.dumps(np.diff(np.array(laps), axis=0).tolist()))

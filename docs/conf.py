@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -33,6 +34,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "gallery", "generated/gallery/*.ipynb"]
+templates_path = ["_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "truegraph"
 html_static_path = ["_static"]
@@ -53,7 +55,14 @@ nb_execution_timeout = 300
 nb_merge_streams = True
 
 autosummary_generate = True
-autodoc_default_options = {"members": True, "inherited-members": False}
+# Of scikit-learn's classes the members that users call, without the routing of metadata.
+_ROUTING = "set_fit_request,set_predict_request,set_predict_proba_request,set_score_request"
+_ROUTING += ",set_transform_request,get_metadata_routing"
+autodoc_default_options = {
+    "members": True,
+    "inherited-members": "BaseEstimator,dict,tuple,Exception",
+    "exclude-members": _ROUTING,
+}
 autodoc_typehints = "none"  # the docstrings name types and shapes
 napoleon_numpy_docstring = True
 napoleon_use_rtype = False
@@ -81,7 +90,7 @@ sphinx_gallery_conf = {
 
 # Links of pages that are also read outside the site.
 LINKS = {
-    "../README.md": "start.md",
+    "../README.md": "index.md",
     "../RESULTS.md": "generated/research/index.md",
     "../benchmarks/README.md": "generated/benchmarks.md",
     "../CHANGELOG.md": "generated/changelog.md",
@@ -140,31 +149,63 @@ def _commands() -> str:
     text = get_docs_for_click(
         obj=command, ctx=typer.Context(command), name="truegraph", title="Command line"
     )
-    return re.sub(r"\[/?[a-z ]+\]", "", text)
+    whole = dict(_summaries(command))
+    # typer cuts summaries after a few words
+    text = re.sub(
+        r"^\* `(\w+)`: .*\.\.\.$", lambda one: f"* `{one[1]}`: {whole[one[1]]}", text, flags=re.M
+    )
+    text = re.sub(r"\[/?[a-z ]+\]", "", text)
+    # Two dashes would become a long one; options and examples are code.
+    text = re.sub(r"(?<=Example: )truegraph .*", r"`\g<0>`", text)
+    return re.sub(
+        r"(?<![`\w-])(--[a-z][\w-]*)(?=[^`]*(?:`[^`\n]*`[^`\n]*)*$)", r"`\1`", text, flags=re.M
+    )
 
 
-API = ("truegraph", "truegraph.data", "truegraph.learning", "truegraph.evaluation")
-API += ("truegraph.experiments", "truegraph.distributed", "truegraph.anndata", "truegraph.umap")
-API += ("truegraph.pyg", "truegraph.testing", "truegraph.errors")
+def _summaries(command: Any) -> Iterator[tuple[str, str]]:
+    """Yield the names of commands and of those below them, each with its first sentence."""
+    for name, own in getattr(command, "commands", {}).items():
+        yield name, " ".join((own.help or "").split("\n\n")[0].split())
+        yield from _summaries(own)
+
+
+TASKS = {
+    "Learn a graph": ["learn_graph", "learn_bipartite_graph", "GraphLearner", "LearnedGraph"],
+    "Classify and predict numbers": ["NodeClassifier", "NodeRegressor", "GraphLabelSpreading"],
+    "Predict links": ["LinkPredictor"],
+    "Recommend": ["Recommender", "Interactions"],
+    "Compare models": ["compare", "Comparison"],
+    "Data and columns": ["ColumnPlan", "load_dataset", "list_datasets"],
+}
+MODULES = ("truegraph.data", "truegraph.learning", "truegraph.evaluation", "truegraph.distributed")
+MODULES += ("truegraph.anndata", "truegraph.umap", "truegraph.pyg")
+MODULES += ("truegraph.errors",)
 
 
 def _api() -> str:
-    """Return the page of all public names, by module."""
+    """Return the page of all public names, by task, then by module."""
     import importlib
 
-    text = "# API\n\nEvery public name, generated from the code.\n"
-    seen: set[int] = set()
-    for module in API:
+    text = "# API\n\nEvery public name, by task and then by module.\n"
+    for title, names in TASKS.items():
+        text += _listed(title, "truegraph", names)
+    seen = {id(getattr(truegraph, name)) for names in TASKS.values() for name in names}
+    for module in ("truegraph", *MODULES):
         home = importlib.import_module(module)
         found = {name: getattr(home, name) for name in sorted(_public(home), key=str.lower)}
         names = [name for name, thing in found.items() if callable(thing) and id(thing) not in seen]
         seen |= {id(thing) for thing in found.values()}
-        listed = "\n".join(f"   {name}" for name in names)
-        text += (
-            f"\n## {module}\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n"
-            f"   :toctree: api\n   :nosignatures:\n\n{listed}\n```\n"
-        )
+        if names:
+            text += _listed(module, module, names)
     return text
+
+
+def _listed(title: str, module: str, names: list[str]) -> str:
+    listed = "\n".join(f"   {name}" for name in names)
+    return (
+        f"\n## {title}\n\n```{{eval-rst}}\n.. currentmodule:: {module}\n\n.. autosummary::\n"
+        f"   :toctree: api\n   :nosignatures:\n\n{listed}\n```\n"
+    )
 
 
 def _public(home: ModuleType) -> list[str]:
@@ -181,7 +222,15 @@ def _rewrite(app: Any, page: str, source: list[str]) -> None:
     source[0] = on_site(source[0]).replace("```csv\n", "```text\n")  # Pygments knows no csv
 
 
+def _keep_underscores(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Keep the last letter of fitted attributes: in reStructuredText ``classes_`` is a link."""
+    lines[:] = [re.sub(r"^(:(?:ivar|vartype) [^:]*\w)_(?=[,:])", r"\1\\_", line) for line in lines]
+
+
 def setup(app: Any) -> None:
     """Write the generated pages and hook into the reading of the others."""
     write_pages()
     app.connect("source-read", _rewrite)
+    app.connect("autodoc-process-docstring", _keep_underscores, priority=900)  # after napoleon

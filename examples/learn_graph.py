@@ -8,7 +8,7 @@ from truegraph import learn_graph, load_dataset
 
 def main() -> None:
     digits = load_dataset("digits")  # 1797 images of 8 x 8 pixels; no graph comes with them
-    graph = learn_graph(digits.features, degree=10, scope="global")
+    graph = learn_graph(digits.features, degree=10, graph_model="paper", scope="global")
     print(graph)
 
     certificate = graph.certificate

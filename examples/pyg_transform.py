@@ -1,4 +1,4 @@
-"""Give a PyTorch Geometric data set the learned graph. Needs: pip install 'truegraph[pyg]'.
+"""Give a PyTorch Geometric data set the learned graph. Needs: pip install '.[pyg]'.
 
 Run with: python examples/pyg_transform.py
 """

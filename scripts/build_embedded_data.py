@@ -20,11 +20,11 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from truegraph.data.graphs.adjacency import adjacency_from_edges
-from truegraph.data.nodes.archive import write_node_dataset
-from truegraph.data.nodes.containers import NodeDataset, largest_component_nodes
-from truegraph.data.nodes.planetoid import PARTS, read_planetoid
-from truegraph.data.nodes.registry import REGISTRY
+from truegraph.data.adjacency import adjacency_from_edges
+from truegraph.data.archive import write_node_dataset
+from truegraph.data.containers import NodeDataset, largest_component_nodes
+from truegraph.data.planetoid import PARTS, read_planetoid
+from truegraph.data.registry import REGISTRY
 
 EMBEDDED = Path(__file__).parents[1] / "src" / "truegraph" / "data" / "embedded"
 

@@ -21,7 +21,7 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "images" / "explorer.
 def main() -> None:
     """Learn the graph, write the page and take its picture with one node selected."""
     digits = load_dataset("digits")
-    graph = learn_graph(digits.features, degree=10)
+    graph = learn_graph(digits.features, graph_model="paper", degree=10)
     names = [f"image {number}" for number in range(digits.n_nodes)]
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         file = Path(folder) / "explorer.html"

@@ -1,7 +1,8 @@
-"""The cases of `fingerprints`: small runs of every model, recipe and option that matters.
+"""The cases of `fingerprints`: small runs of what is computed in closed form, without torch.
 
-Only names of models and recipes, `degree`, `random_state` and the mapping `options` are passed to
-the estimators, so that the cases outlive changes of their other parameters.
+Only names of models, `degree`, `random_state` and the mapping `options` are passed to the
+estimators, so that the cases outlive changes of their other parameters. Networks are not here:
+torch rounds by machine and number of threads (`python -m lab same_science` compares them).
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from fingerprint_parts import (
     command_parts,
     cora,
     graph_parts,
-    heuristic_parts,
     link_parts,
     node_parts,
     points,
@@ -27,44 +27,30 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 import truegraph
+from truegraph.learning.settings import OPTIONS
 
 Case = Callable[[], Parts]
 
-SHORT = {"epochs": 20}
-BLOCK_MODEL = {"sampled_epochs": 20, "samples": 10, "start_iterations": 30, "fit_iterations": 10}
-CLASSIFIERS: dict[str, dict[str, Any]] = {
-    **dict.fromkeys(("gcn", "chebynet", "gat", "dfnet-att", "sbm-gcn", "mlp", "appnp"), SHORT),
-    **dict.fromkeys(("knn", "gdc", "gdc-appnp"), SHORT),
-    "label-propagation": {},
-    "bgcn-parametric": {"settings": SHORT, **BLOCK_MODEL},
+CLASSIFIERS = ("label-propagation", "label-spreading", "learned-spreading", "logistic-regression")
+AVERAGES: dict[str, dict[str, Any]] = {
+    "auto": {},
+    "auto, equal weights": {"weights": "equal"},
+    "auto, no learned graphs": {"learned_graphs": False},
+    "auto, no observed graph": {"observed_graph": False},
 }
-EMBEDDING = {"settings": SHORT, "embedding_options": SHORT}
-PAPER = {**EMBEDDING, "base_settings": SHORT, "samples": 10}
-RECIPES: dict[str, tuple[str, dict[str, Any]]] = {
-    "paper": ("paper", PAPER),
-    "paper, snapshots": ("paper", {**PAPER, "weight_sampling": "snapshots"}),
-    "paper, continued": ("paper", {**PAPER, "schedule": "continue", "continued_epochs": 20}),
-    "paper, learned": ("paper", {**PAPER, "predict_on": "learned", "base": "appnp"}),
-    "paper, mean graph": ("paper", {**PAPER, "graph_inference": "mean"}),
-    "paper, drawn graphs": ("paper", {**PAPER, "graph_inference": "samples"}),
-    "refined": ("refined", EMBEDDING),
-    "refined, nearest": ("refined", {**EMBEDDING, "graph": "nearest", "average": "last"}),
-    "fast": ("fast", {"settings": SHORT}),
+LINKS: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"auto, {scale}": ("auto", {"scale": scale}) for scale in ("neighbours", "slack", "off")},
+    **{name: (name, {}) for name in ("common-neighbours", "adamic-adar", "resource-allocation")},
+    **{name: (name, {}) for name in ("personalised-pagerank", "katz")},
 }
-AUTO_ENCODERS = ("gae", "vgae", "graphite-ae", "graphite-vae", "dglfrm")
-HEURISTICS = ("common_neighbours", "adamic_adar", "personalised_pagerank")
-RANKERS = ("ngcf", "mgccf", "lightgcn", "bpr-mf")
-REFERENCES = ("refined", "ials", "gfcf", "turbocf", "ease", "itemknn", "popularity")
+RECOMMENDERS = ("auto", "graph-ease", "ease", "ials", "gf-cf", "turbo-cf", "item-knn", "popularity")
 FILES = ("--edges", "{FOLDER}/edges.csv", "--features", "{FOLDER}/features.csv")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "learn": ("learn", "{FOLDER}/points.csv", "--degree", "6"),
     "learn --posterior": ("learn", "{FOLDER}/points.csv", "--posterior"),
     "classify": ("classify", *FILES, "--labels", "{FOLDER}/labels.csv"),
     "links": ("links", *FILES),
-    "recommend": (
-        *("recommend", "--interactions", "{FOLDER}/interactions.csv"),
-        *("--model", "ngcf", "--epochs", "5"),
-    ),
+    "recommend": ("recommend", "--interactions", "{FOLDER}/interactions.csv"),
 }
 
 
@@ -77,10 +63,17 @@ def all_cases() -> dict[str, Case]:
 # --- graphs ------------------------------------------------------------------------------------
 
 
-def learned(X: Any = None, degree: float | None = None, **options: Any) -> Parts:
-    """Return the learned graph of X, by default of 300 points."""
+def learned(X: Any = None, degree: float | str = "auto", **options: Any) -> Parts:
+    """Return the learned graph of X, by default of 300 points; the plain one for a density."""
     table = points(300, 5) if X is None else X
-    return graph_parts(truegraph.learn_graph(table, degree, **options))
+    rare = {name: options.pop(name) for name in [*options] if name in OPTIONS}
+    is_plain = degree != "auto" or "theta" in rare or "alpha" in rare
+    if options.get("scope") == "global":
+        is_plain, rare["connected"] = True, True
+    model = "paper" if is_plain else "scaled"
+    return graph_parts(
+        truegraph.learn_graph(table, degree, graph_model=model, options=rare, **options)
+    )
 
 
 def between(users: NDArray[Any], items: NDArray[Any] | None, **options: Any) -> Parts:
@@ -90,13 +83,15 @@ def between(users: NDArray[Any], items: NDArray[Any] | None, **options: Any) -> 
 
 def transformed() -> Parts:
     """Return what the learner gives to a pipeline."""
-    learner = truegraph.GraphLearner(degree=7, random_state=np.random.RandomState(1))
+    seed = np.random.RandomState(1)
+    learner = truegraph.GraphLearner(7, graph_model="paper", random_state=seed)
     return {"adjacency": learner.fit_transform(points(300, 5))}
 
 
 def graph_posterior(method: str, **options: Any) -> Parts:
     """Return the posterior of the learned graph of 80 points."""
-    return posterior_parts(truegraph.learn_graph(points(80, 4), 6), method, **options)
+    graph = truegraph.learn_graph(points(80, 4), 6, graph_model="paper")
+    return posterior_parts(graph, method, **options)
 
 
 def graph_cases() -> dict[str, Case]:
@@ -135,39 +130,25 @@ def graph_cases() -> dict[str, Case]:
 
 def node_cases() -> dict[str, Case]:
     """Return the cases of node classification."""
-    kind, bayesian = truegraph.NodeClassifier, truegraph.BayesianNodeClassifier
-    drawn = np.random.RandomState
-    return {
-        **{f"node {k}": partial(node_parts, kind(k, options=v)) for k, v in CLASSIFIERS.items()},
-        "node drawn seed": lambda: node_parts(kind("gcn", options=SHORT), drawn(1)),
-        **{
-            f"node {name}": partial(node_parts, bayesian(degree=12, recipe=recipe, options=options))
-            for name, (recipe, options) in RECIPES.items()
-        },
+    kind = truegraph.NodeClassifier
+    low = {
+        f"node {name}": partial(node_parts, kind(effort="low", degree=12, options=options))
+        for name, options in AVERAGES.items()
     }
+    return {f"node {name}": partial(node_parts, kind(name)) for name in CLASSIFIERS} | low
 
 
 def link_cases() -> dict[str, Case]:
     """Return the cases of link prediction."""
-    kind, bayesian = truegraph.LinkPredictor, truegraph.BayesianLinkPredictor
-    drawn = np.random.RandomState
-    cases: dict[str, Case] = {}
-    for name in AUTO_ENCODERS:
-        cases[f"links {name}"] = partial(link_parts, kind(name, options=SHORT))
-        cases[f"links b{name}"] = partial(link_parts, bayesian(name, options=SHORT))
-    cases["links drawn seed"] = lambda: link_parts(kind("gae", options=SHORT), drawn(1))
-    return {**cases, **{f"links {name}": partial(heuristic_parts, name) for name in HEURISTICS}}
+    return {
+        f"links {name}": partial(link_parts, truegraph.LinkPredictor(model, options=options))
+        for name, (model, options) in LINKS.items()
+    }
 
 
 def ranking_cases() -> dict[str, Case]:
     """Return the cases of recommendation."""
-    kind, bayesian = truegraph.Recommender, truegraph.BayesianRecommender
-    drawn, few = np.random.RandomState, {"epochs": 6}
-    cases: dict[str, Case] = {}
-    for name in RANKERS:
-        cases[f"recommend {name}"] = partial(ranking_parts, kind(name, options=few))
-        cases[f"recommend b{name}"] = partial(ranking_parts, bayesian(name, options=few))
-    for name in REFERENCES:
-        cases[f"recommend {name}"] = partial(ranking_parts, kind(name))
-    cases["recommend drawn seed"] = lambda: ranking_parts(kind("bpr-mf", options=few), drawn(1))
-    return cases
+    return {
+        f"recommend {name}": partial(ranking_parts, truegraph.Recommender(name))
+        for name in RECOMMENDERS
+    }

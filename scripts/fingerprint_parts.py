@@ -1,16 +1,13 @@
 """What the cases of `fingerprints` run on, and the parts of the results that they look at.
 
 Only public names are used, and of the classes' parameters only `random_state`, so that this
-outlives a rebuilding. What is not public, the scores of links that need no training, is looked for
-by name in the whole package.
+outlives a rebuilding.
 """
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
-import pkgutil
 import sys
 import tempfile
 from collections.abc import Mapping
@@ -86,42 +83,31 @@ def node_parts(classifier: Any, seeded: Any = 3) -> Parts:
     """Return what a classifier says of the nodes of Cora, and of two new ones."""
     features, graph, known = cora()
     fitted = classifier.set_params(random_state=seeded).fit(features, known, graph=graph)
-    new = fitted.predict_proba(X=features[:2], edges=[(900, 0), (900, 5), (901, 900), (901, 7)])
     parts = {
         "probabilities": fitted.predict_proba(),
-        "uncertainty": [fitted.predictive_entropy_, fitted.mutual_information_],
-        "new nodes": new,
+        "uncertainty": [fitted.predictive_entropy_, getattr(fitted, "mutual_information_", None)],
         "reloaded": reloaded(fitted).predict_proba(),
     }
-    learned = fitted.learned_graph_
+    if fitted.model == "auto":
+        edges = [(900, 0), (900, 5), (901, 900), (901, 7)]
+        parts["new nodes"] = fitted.predict_proba(features[:2], edges=edges)
+    learned = getattr(fitted, "learned_graph_", None)
     return parts if learned is None else {**parts, "graph": learned.adjacency}
 
 
 def link_parts(predictor: Any, seeded: Any = 3) -> Parts:
-    """Return what a predictor says of pairs of Cora; logits apart from what is calibrated."""
+    """Return what a predictor says of pairs of Cora; scores apart from what is calibrated."""
     features, graph, _ = cora()
     pairs = np.random.default_rng(4).integers(0, 900, size=(500, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
     fitted = predictor.set_params(random_state=seeded).fit(graph, features)
     suggested = fitted.suggest(20)
-    parts = {
-        "logits": [fitted.embedding_, fitted.decision_function(pairs)],
+    return {
+        "scores": fitted.decision_function(pairs),
         "suggested": [suggested[["source", "target"]], fitted.suggest_for(7, 5).target.to_numpy()],
         "calibrated": [fitted.predict_proba(pairs), fitted.uncertainty(pairs), suggested],
         "reloaded": reloaded(fitted).decision_function(pairs),
-        "graph": fitted.combined_graph_,
     }
-    return {**parts, "slack": fitted.slack(pairs)} if hasattr(fitted, "slack") else parts
-
-
-def heuristic_parts(name: str) -> Parts:
-    """Return scores of pairs by a function that is looked for in the whole package."""
-    for module in pkgutil.walk_packages(truegraph.__path__, "truegraph."):
-        is_likely = any(word in module.name for word in ("link", "heuristic"))
-        if is_likely and hasattr(found := importlib.import_module(module.name), name):
-            pairs = np.random.default_rng(4).integers(0, 900, size=(500, 2))
-            return {"scores": getattr(found, name)(cora()[1], pairs)}
-    raise LookupError(f"no module of truegraph has {name}")
 
 
 def ranking_parts(recommender: Any, seeded: Any = 3) -> Parts:
@@ -129,17 +115,12 @@ def ranking_parts(recommender: Any, seeded: Any = 3) -> Parts:
     fitted = recommender.set_params(random_state=seeded).fit(tastes())
     users, items = np.divmod(np.arange(0, 150 * 110, 7), 110)
     scores = fitted.score_pairs(users.tolist(), items.tolist())
-    parts = {
+    return {
         "scores": scores,
         "lists": ranked(fitted.recommend(range(0, 150, 10), k=5)),
         "new user": ranked(fitted.recommend_for_history([0, 5, 11], k=5)),
         "reloaded": reloaded(fitted).score_pairs(users.tolist(), items.tolist()),
     }
-    if not hasattr(fitted, "fraction_"):
-        return parts
-    chosen = [fitted.fraction_, list(fitted.validation_recall_.items()), fitted.rank_correlation_]
-    removed = [*chosen, fitted.removed_table()]
-    return {**parts, "graph": fitted.learned_graph_.biadjacency, "removed": removed}
 
 
 def ranked(found: Any) -> list[Any]:

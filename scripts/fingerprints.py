@@ -7,10 +7,9 @@ The cases are in `fingerprint_cases`. Each gives several named parts, and each p
 fingerprint: where only the calibration of links is meant to change, their logits can still be seen
 to stay. A case that raises is kept as "error: ...", so that a renamed option shows. Exit code 1
 says that something differs. Compare on one machine, with the same versions of the libraries and
-the same number of threads: other processors, and in dfnet-att other numbers of threads of BLAS,
-round differently. Loops that were compiled in the same process can round differently from those
-read from numba's cache (the auto-encoders show it), so after a change of the code run this twice
-and take the second answer.
+the same number of threads. Loops that were compiled in the same process can round differently from
+those read from numba's cache, so after a change of the code run this twice and take the second
+answer.
 """
 
 from __future__ import annotations

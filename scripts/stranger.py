@@ -33,7 +33,7 @@ def steps(wheel: Path, folder: Path) -> dict[str, list[str]]:
         "install the wheel": [*install, "-c", str(ROOT / "constraints.txt"), str(wheel.resolve())],
         "say the version": [truegraph, "--version"],
         "first graph": [truegraph, "learn", "customers.csv", "--out", "graph.npz", "--quiet"],
-        "explorer": [truegraph, "explore", "graph.npz", "--features", "customers.csv", "--quiet"],
+        "explorer": [truegraph, "explore", "graph.npz", "--features", "customers.csv"],
         "second graph": [truegraph, "learn", "customers.csv", "--out", "again.npz", "--quiet"],
     }
 

@@ -28,7 +28,7 @@ def test_the_graph_is_written_where_scanpy_looks(cells) -> None:
     assert about["connectivities_key"] == "connectivities"
     assert about["params"]["n_neighbors"] == 6
     assert graph.names == tuple(cells.obs_names)
-    expected = learn_graph(cells.X, 6, local_scaling=7, connected=True, random_state=0)
+    expected = learn_graph(cells.X, 6, random_state=0)
     written = cells.obsp["connectivities"]
     np.testing.assert_array_equal(written.indices, expected.adjacency.indices)
     np.testing.assert_allclose(written.data, expected.memberships().data, rtol=1e-6)
@@ -38,9 +38,9 @@ def test_the_graph_is_written_where_scanpy_looks(cells) -> None:
 
 
 def test_a_key_keeps_two_graphs_apart(cells) -> None:
-    neighbors(cells, degree=6)
+    neighbors(cells, graph_model="paper", degree=6)
     before = cells.obsp["connectivities"].copy()
-    neighbors(cells, degree=3, n_pcs=2, key_added="sparse")
+    neighbors(cells, graph_model="paper", degree=3, n_pcs=2, key_added="sparse")
     assert (before != cells.obsp["connectivities"]).nnz == 0
     assert cells.obsp["sparse_connectivities"].nnz < before.nnz
     assert cells.uns["sparse"]["params"]["n_pcs"] == 2
@@ -48,9 +48,11 @@ def test_a_key_keeps_two_graphs_apart(cells) -> None:
 
 def test_other_representations(cells) -> None:
     cells.obsm["X_other"] = cells.X[:, ::-1].copy()
-    options = {"use_rep": "X_other", "metric": "cosine", "local_scaling": None}
-    graph = neighbors(cells, degree=5, **options)
-    expected = learn_graph(cells.obsm["X_other"], 5, metric="cosine", connected=True)
+    options = {"use_rep": "X_other", "metric": "cosine"}
+    graph = neighbors(cells, graph_model="paper", degree=5, **options)
+    expected = learn_graph(
+        cells.obsm["X_other"], 5, graph_model="paper", metric="cosine", random_state=0
+    )
     np.testing.assert_array_equal(graph.adjacency.indices, expected.adjacency.indices)
     np.testing.assert_allclose(
         cells.obsp["distances"].data, expected.edge_distances().data, rtol=1e-6
@@ -68,21 +70,21 @@ def test_other_representations(cells) -> None:
 )
 def test_bad_arguments_are_named(cells, options, message) -> None:
     with pytest.raises(InputError, match=message):
-        neighbors(cells, degree=5, **options)
+        neighbors(cells, graph_model="paper", degree=5, **options)
 
 
 def test_distant_groups_of_cells_are_joined_unless_that_is_not_wanted(cells) -> None:
     cells.X[:40] += 100.0
     neighbors(cells, degree=4)
     assert connected_components(cells.obsp["connectivities"])[0] == 1
-    neighbors(cells, degree=4, connected=False)
+    neighbors(cells, graph_model="paper", degree=4, options={"connected": False})
     assert connected_components(cells.obsp["connectivities"])[0] >= 2
 
 
 def test_many_columns_need_principal_components() -> None:
     adata = anndata.AnnData(np.random.default_rng(0).normal(size=(30, 60)))
     with pytest.raises(InputError, match=r"scanpy\.pp\.pca"):
-        neighbors(adata, degree=5)
+        neighbors(adata, graph_model="paper", degree=5)
 
 
 @pytest.mark.filterwarnings("ignore")  # scanpy's, of its own dependencies

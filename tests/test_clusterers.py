@@ -21,7 +21,7 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def graph(digits: tuple[np.ndarray, np.ndarray]) -> LearnedGraph:
-    return learn_graph(digits[0], degree=20)
+    return learn_graph(digits[0], 20, graph_model="paper")
 
 
 def test_spectral_clustering(digits, graph: LearnedGraph) -> None:

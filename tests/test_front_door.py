@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import subprocess
 import sys
 from pathlib import Path
@@ -30,29 +29,8 @@ def test_a_type_checker_sees_the_real_types(revealed: str) -> None:
     assert len(types) == len(truegraph.__all__)
     assert not any(kind.strip('"') == "Any" for kind in types)
     learn_graph = next(kind for kind in types if "forbidden_pairs" in kind)
-    assert "candidate_ratio" in learn_graph
     assert "LearnedGraph" in learn_graph
 
 
 def test_a_type_checker_finds_misspelt_names(revealed: str) -> None:
     assert 'no attribute "no_such_name"' in revealed
-
-
-def _takes_options(name: str) -> bool:
-    public = getattr(truegraph, name)
-    is_error = isinstance(public, type) and issubclass(public, Exception)
-    return callable(public) and not is_error
-
-
-@pytest.mark.parametrize("name", filter(_takes_options, truegraph.__all__))
-def test_signatures_name_every_option(name: str) -> None:
-    kinds = {p.kind for p in inspect.signature(getattr(truegraph, name)).parameters.values()}
-    assert inspect.Parameter.VAR_KEYWORD not in kinds
-
-
-@pytest.mark.parametrize("function", [truegraph.learn_graph, truegraph.learn_bipartite_graph])
-def test_functions_have_the_defaults_of_the_learner(function: object) -> None:
-    options = inspect.signature(truegraph.GraphLearner).parameters
-    given = inspect.signature(function).parameters  # type: ignore[arg-type]
-    assert set(options) <= set(given)
-    assert all(given[name].default == options[name].default for name in options)

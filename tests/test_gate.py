@@ -70,7 +70,7 @@ def test_a_count_is_a_whole_number_within_bounds(value: object) -> None:
         gate.whole_number("k", value, at_most=10)
 
 
-@settings(deadline=None, derandomize=True, database=None, max_examples=300)
+@settings(deadline=None, derandomize=True, database=None, max_examples=150)
 @given(data=st.data())
 def test_three_arrays_pass_exactly_if_scipy_finds_them_sound(data: st.DataObject) -> None:
     rows, columns = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 4))

@@ -18,7 +18,9 @@ def clusters() -> np.ndarray:
 
 
 def test_the_layout_keeps_clusters_apart(clusters: np.ndarray) -> None:
-    positions = embed(learn_graph(clusters, degree=8), clusters, random_state=0, n_epochs=100)
+    positions = embed(
+        learn_graph(clusters, graph_model="paper", degree=8), clusters, random_state=0, n_epochs=100
+    )
     assert positions.shape == (90, 2)
     groups = positions.reshape(3, 30, 2)
     within = max(np.linalg.norm(group - group.mean(axis=0), axis=1).max() for group in groups)
@@ -28,7 +30,7 @@ def test_the_layout_keeps_clusters_apart(clusters: np.ndarray) -> None:
 
 
 def test_a_seed_gives_the_same_layout(clusters: np.ndarray) -> None:
-    graph = learn_graph(clusters, degree=8)
+    graph = learn_graph(clusters, graph_model="paper", degree=8)
     first, second = (embed(graph, clusters, 3, random_state=4, n_epochs=30) for _ in range(2))
     np.testing.assert_array_equal(first, second)
     assert first.shape == (90, 3)
@@ -36,4 +38,4 @@ def test_a_seed_gives_the_same_layout(clusters: np.ndarray) -> None:
 
 def test_points_must_be_those_of_the_graph(clusters: np.ndarray) -> None:
     with pytest.raises(InputError, match="90 nodes"):
-        embed(learn_graph(clusters, degree=8), clusters[:50])
+        embed(learn_graph(clusters, graph_model="paper", degree=8), clusters[:50])

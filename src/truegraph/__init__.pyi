@@ -1,6 +1,10 @@
-from .data.columns.plan import ColumnPlan
-from .data.interactions.interactions import Interactions
-from .data.nodes.datasets import list_datasets, load_dataset
+from .classify.estimator import NodeClassifier
+from .classify.label_spreading import GraphLabelSpreading
+from .classify.regressor import NodeRegressor
+from .comparison import Comparison, compare
+from .data.column_plan import ColumnPlan
+from .data.datasets import list_datasets, load_dataset
+from .data.interactions import Interactions
 from .errors import (
     AnswerWarning,
     ConvergenceWarning,
@@ -9,22 +13,18 @@ from .errors import (
     InputWarning,
     TruegraphError,
 )
+from .learning.bipartite import learn_bipartite_graph
 from .learning.learned import LearnedGraph
-from .learning.learner import GraphLearner
-from .learning.one_call import learn_bipartite_graph, learn_graph
-from .tasks.classify.estimator import BayesianNodeClassifier, NodeClassifier
-from .tasks.classify.label_spreading import GraphLabelSpreading
-from .tasks.links.estimator import BayesianLinkPredictor, LinkPredictor
-from .tasks.recommend.estimator import BayesianRecommender, Recommender
+from .learning.learner import GraphLearner, learn_graph
+from .links.estimator import LinkPredictor
+from .recommend.estimator import Recommender
 
 __version__: str
 
 __all__ = [
     "AnswerWarning",
-    "BayesianLinkPredictor",
-    "BayesianNodeClassifier",
-    "BayesianRecommender",
     "ColumnPlan",
+    "Comparison",
     "ConvergenceWarning",
     "DataError",
     "GraphLabelSpreading",
@@ -35,9 +35,11 @@ __all__ = [
     "LearnedGraph",
     "LinkPredictor",
     "NodeClassifier",
+    "NodeRegressor",
     "Recommender",
     "TruegraphError",
     "__version__",
+    "compare",
     "learn_bipartite_graph",
     "learn_graph",
     "list_datasets",

@@ -32,12 +32,10 @@ def neighbors(
     *,
     use_rep: str | None = None,
     n_pcs: int | None = None,
-    metric: str = "sqeuclidean",
-    local_scaling: int | None = 7,
-    connected: bool = True,
     key_added: str | None = None,
+    metric: str = "sqeuclidean",
     random_state: Any = 0,
-    n_jobs: int | None = None,
+    **parameters: Any,
 ) -> LearnedGraph:
     """Learn the graph of the cells and put it where scanpy's tools expect neighbours.
 
@@ -53,18 +51,13 @@ def neighbors(
         Key of ``obsm``, or "X". Default: "X_pca" if the data have more than 50 columns, else "X".
     n_pcs : int, optional
         Number of leading columns to use; default: all.
-    metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
-    local_scaling : int or None, default=7
-        As in `truegraph.learn_graph`: learn from distances relative to those of near neighbours,
-        which served labels and clusters better on the development sets. What is written are plain
-        distances.
-    connected : bool, default=True
-        Whether to join components by their best pairs, as in `truegraph.learn_graph`.
     key_added : str, optional
         Where to write, as in ``scanpy.pp.neighbors``; pass it to scanpy's tools as
         ``neighbors_key``.
-    random_state, n_jobs
-        As in `truegraph.learn_graph`.
+    metric : {"sqeuclidean", "cosine"}, default="sqeuclidean"
+    random_state, **parameters
+        As of `truegraph.GraphLearner`. Its default graph model learns from distances relative to
+        those of near neighbours; what is written are plain distances.
 
     Returns
     -------
@@ -75,15 +68,7 @@ def neighbors(
         raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here.")
     rep = _representation(adata, use_rep)
     points = _leading_columns(adata.X if rep == "X" else adata.obsm[rep], n_pcs, rep)
-    graph = learn_graph(
-        points,
-        degree,
-        metric=metric,
-        local_scaling=local_scaling,
-        connected=connected,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+    graph = learn_graph(points, degree, metric=metric, random_state=random_state, **parameters)
     about = _facts(graph, metric) | {"use_rep": rep} | ({} if n_pcs is None else {"n_pcs": n_pcs})
     _write(adata, graph, _lengths(graph, points, metric), about, key_added)
     return graph.named(adata.obs_names)
@@ -136,7 +121,7 @@ def _lengths(graph: LearnedGraph, points: Any, metric: str) -> csr_array:
     is_cosine = metric == "cosine"
     distance = CosineDistance(points) if is_cosine else EmbeddingDistance(points)
     edges = graph.adjacency.tocoo()
-    values = distance.pair_values(edges.row, edges.col)
+    values = distance._between(edges.row, edges.col)
     parts = (values if is_cosine else np.sqrt(values), graph.adjacency.indices.copy())
     return csr_array((*parts, graph.adjacency.indptr.copy()), shape=graph.adjacency.shape)
 

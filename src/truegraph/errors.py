@@ -1,4 +1,4 @@
-"""The one family of errors and warnings that truegraph raises on purpose."""
+"""Errors and warnings of truegraph."""
 
 from __future__ import annotations
 
@@ -7,14 +7,11 @@ import warnings
 
 
 class TruegraphError(Exception):
-    """Base class of every error that truegraph raises on purpose.
-
-    The text names the argument, the value it had and what to do about it.
-    """
+    """Base class of the errors; the message names the argument, its value and the remedy."""
 
 
 class InputError(TruegraphError, ValueError):
-    """An argument or a file has content that cannot be used."""
+    """An argument or the content of a file cannot be used."""
 
 
 class DataError(TruegraphError):
@@ -22,23 +19,23 @@ class DataError(TruegraphError):
 
 
 class WriteError(TruegraphError, OSError):
-    """A file could not be written; the text names it and says what was kept."""
+    """A file could not be written; the message names it and says what was kept."""
 
 
 class ConvergenceWarning(UserWarning):
-    """A solver stopped before it reached the wanted tolerance."""
+    """A solver stopped before it reached its tolerance."""
 
 
 class InputWarning(UserWarning):
-    """The input can be used as it is, but the answer may be poor; the text says what to try."""
+    """The input may lead to a poor result; the message says what to try."""
 
 
 class AnswerWarning(UserWarning):
-    """The answer looks bad; the text says how, and what to try."""
+    """The result is probably unreliable; the message says why and what to try."""
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Warn at the first line up the stack that is not truegraph's own."""
+    """Warn at the nearest line of the stack outside truegraph."""
     level, frame = 1, sys._getframe(1)
     while frame.f_back is not None and _is_ours(frame.f_globals.get("__name__")):
         level, frame = level + 1, frame.f_back
@@ -46,5 +43,5 @@ def warn(message: str, category: type[UserWarning]) -> None:
 
 
 def _is_ours(module: object) -> bool:
-    """Whether a module is of this package; code that is run from text may have no name."""
+    """Whether a module belongs to this package."""
     return isinstance(module, str) and module.startswith("truegraph.")

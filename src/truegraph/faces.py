@@ -1,13 +1,13 @@
 """How results show themselves: a picture, a few lines in a notebook, a page to explore.
 
-Results of learning come long before the room that draws them. This module is the one door between
-the two, opened when somebody looks.
+The code that draws them is imported only when it is needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,10 +16,12 @@ if TYPE_CHECKING:
 
 
 class Shown:
-    """A result that draws itself, and shows a few lines in a notebook."""
+    """A result with a picture and a few lines for notebooks."""
+
+    _drawn_by: ClassVar[str] = "truegraph.report.faces"
 
     def plot(self, **options: Any) -> Figure:
-        """Return a picture as a matplotlib figure, which notebooks show as it is.
+        """Return a picture as a matplotlib figure, which notebooks display.
 
         Parameters
         ----------
@@ -27,18 +29,15 @@ class Shown:
             Of a graph: `labels`, `class_names` and `title` of `truegraph.report.plots.adjacency`;
             other results have only `title`.
         """
-        from truegraph.report.faces import picture
-
-        return picture(self, **options)
+        found: Figure = import_module(self._drawn_by).draw(self, **options)
+        return found
 
     def _repr_html_(self) -> str:
-        from truegraph.report.faces import few_lines
-
-        return few_lines(self)
+        return str(import_module(self._drawn_by).few_lines(self))
 
 
 class Explorable(Shown):
-    """A learned graph, which can be explored."""
+    """A graph that can be explored."""
 
     def explore(
         self,
@@ -51,27 +50,27 @@ class Explorable(Shown):
         centre: Hashable | None = None,
         title: str | None = None,
     ) -> Explorer:
-        """Return a page to look at the graph, walk along its edges and take nodes out of it.
+        """Return an interactive page of the graph, to search, follow edges and select nodes.
 
-        A notebook shows it in place; ``.save("explorer.html")`` writes one file that a browser
-        opens offline. All edges are drawn up to 5,000 nodes and 50,000 edges, those of the
-        selected node up to 50,000 nodes; beyond, every dot is a cluster, and `centre` shows the
+        A notebook displays it; ``.save("explorer.html")`` writes one file that a browser opens
+        offline. All edges are drawn up to 5,000 nodes and 50,000 edges, those of the selected node
+        up to 50,000 nodes. In larger graphs every dot is a cluster, and `centre` shows the
         neighbourhood of one node.
 
         Parameters
         ----------
         labels : array-like of shape (n_nodes,), optional
-            Classes of the nodes; None, NaN, "" and -1 stand for unknown ones.
+            Classes of the nodes; None, NaN, "" and -1 mean unknown.
         names : iterable of n_nodes distinct hashable, optional
             By default the names of the graph.
         features : DataFrame, array-like or sparse matrix of shape (n_nodes, n_features), optional
-            To colour nodes by, and to say what the ends of an edge share.
+            Columns to colour nodes by; edges show the features that their ends share.
         predictions : DataFrame or array-like of shape (n_nodes, n_classes), optional
             The table that ``truegraph classify`` writes, or probabilities of the classes.
         observed : graph of the same nodes, optional
-            To compare with; anything that `truegraph.data.as_adjacency` takes.
+            Graph to compare with, in any form that `truegraph.data.as_adjacency` takes.
         centre : name of a node, optional
-            Show only the node, its neighbours and theirs.
+            Show only this node, its neighbours and theirs.
         title : str, optional
         """
         from truegraph.report.explorer.page import explore

@@ -1,15 +1,20 @@
-"""How long-running work reports its progress.
+"""Progress of long-running work.
 
-Work reports to a `Progress`, which decides what to show. The default is silence;
-`console_progress` draws bars on standard error.
+Work reports to a `Progress`. The default only writes the stages to the log "truegraph";
+`console_progress` also draws bars on standard error, or keeps one line in a notebook.
 """
 
 from __future__ import annotations
 
+import logging
+import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from typing import Any
+
+_LOG = logging.getLogger("truegraph")
+_SECONDS = 0.2  # between two changes of the line in a notebook
 
 
 class Progress:
@@ -17,9 +22,10 @@ class Progress:
 
     def stage(self, name: str) -> None:
         """Begin a new stage of the work."""
+        _LOG.info("stage: %s", name)
 
     def update(self, done: float, total: float | None = None, note: str = "") -> None:
-        """Say how much of the stage is done; total is None when it cannot be known."""
+        """Report how much of the stage is done; total is None if it cannot be known."""
 
 
 class ConsoleProgress(Progress):
@@ -31,6 +37,7 @@ class ConsoleProgress(Progress):
 
     def stage(self, name: str) -> None:
         """Finish the running bar and open a new one."""
+        super().stage(name)
         self.finish()
         self._task = self._display.add_task(name, total=None, note="")
 
@@ -48,28 +55,75 @@ class ConsoleProgress(Progress):
             )
 
 
+class NotebookProgress(Progress):
+    """One line of a notebook's output, replaced as the work goes on."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._handle = display(_plain("..."), raw=True, display_id=True)
+        self._done: list[str] = []
+        self._name = ""
+        self._began = self._shown = time.perf_counter()
+
+    def stage(self, name: str) -> None:
+        """Note the seconds of the stage before, and name the new one."""
+        super().stage(name)
+        self.finish()
+        self._name, self._began = name, time.perf_counter()
+        self._show(f"{name} ...")
+
+    def update(self, done: float, total: float | None = None, note: str = "") -> None:
+        """Show the share of the running stage that is done."""
+        if self._name and time.perf_counter() - self._shown > _SECONDS:
+            share = f"{done / total:.0%}" if total else "..."
+            self._show(f"{self._name} {share} {note}".strip())
+
+    def finish(self) -> None:
+        """Leave the seconds of all stages."""
+        if self._name:
+            self._done.append(f"{self._name} {time.perf_counter() - self._began:.1f} s")
+            self._name = ""
+        self._show()
+
+    def _show(self, *running: str) -> None:
+        self._shown = time.perf_counter()
+        self._handle.update(_plain(", ".join([*self._done, *running])), raw=True)
+
+
+def _plain(text: str) -> dict[str, str]:
+    return {"text/plain": text}
+
+
 @contextmanager
 def console_progress(enabled: bool = True) -> Iterator[Progress]:
-    """Draw progress bars on standard error while the block runs."""
+    """Draw progress on standard error, or in a notebook's cell, while the block runs."""
     if not enabled:
         yield Progress()
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    elif _is_in_notebook():
+        line = NotebookProgress()
+        yield line
+        line.finish()
+    else:
+        from rich.console import Console
+        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+        from rich.progress import Progress as Bars
 
-    columns = (
-        TextColumn("{task.description:<22}"),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-        TextColumn("{task.fields[note]}"),
-    )
-    console = Console(stderr=True)
-    if console.is_jupyter and find_spec("ipywidgets") is None:
-        # rich moves bars in a notebook by widgets; without them it shows the finished ones
-        console = Console(stderr=True, force_jupyter=False)
-    with Bars(*columns, console=console) as display:
-        progress = ConsoleProgress(display)
-        yield progress
-        progress.finish()
+        columns = (
+            TextColumn("{task.description:<22}"),
+            BarColumn(bar_width=20),
+            TaskProgressColumn(),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            TextColumn("{task.fields[note]}"),
+        )
+        with Bars(*columns, console=Console(stderr=True)) as display:
+            bars = ConsoleProgress(display)
+            yield bars
+            bars.finish()
+
+
+def _is_in_notebook() -> bool:
+    """Whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = None if ipython is None else ipython.get_ipython()
+    return type(shell).__name__ == "ZMQInteractiveShell"

@@ -15,8 +15,9 @@ from typing import Any
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.data.graphs.adjacency import to_pyg
+from truegraph.data.adjacency import to_pyg
 from truegraph.errors import InputError
+from truegraph.extras import install_command
 from truegraph.learning import GraphLearner
 
 try:
@@ -25,7 +26,7 @@ try:
     from torch_geometric.transforms import BaseTransform
 except ModuleNotFoundError as error:
     raise ImportError(
-        "truegraph.pyg needs PyTorch Geometric; install it with: pip install 'truegraph[pyg]'"
+        f"truegraph.pyg needs PyTorch Geometric; install it with: {install_command('pyg')}"
     ) from error
 
 
@@ -38,11 +39,10 @@ class LearnGraph(BaseTransform):
 
     Parameters
     ----------
-    degree : float or "auto", optional
-        Wanted average number of edges per node; default "auto", see `truegraph.GraphLearner`.
-    theta, alpha, beta, metric, candidate_ratio, candidates, scope, solver, tol, max_iter, \
-first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs, progress
-        As the parameters of `truegraph.GraphLearner`.
+    degree : float or "auto", default="auto"
+        Wanted average number of edges per node.
+    **parameters
+        The other parameters of `truegraph.GraphLearner`.
 
     Examples
     --------
@@ -50,32 +50,8 @@ first_theta, mutual, local_scaling, min_degree, connected, random_state, n_jobs,
     LearnGraph(degree=5, metric='cosine')
     """
 
-    def __init__(
-        self,
-        degree: float | str | None = None,
-        *,
-        theta: float | None = None,
-        alpha: float | None = None,
-        beta: float | None = None,
-        metric: str = "sqeuclidean",
-        candidate_ratio: float = 3.0,
-        candidates: str = "auto",
-        scope: str = "candidates",
-        solver: str = "newton",
-        tol: float = 1e-6,
-        max_iter: int | None = None,
-        first_theta: float | None = None,
-        mutual: bool = False,
-        local_scaling: int | str | None = "auto",
-        min_degree: int = 1,
-        connected: bool | str = "auto",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        progress: bool = False,
-    ) -> None:
-        options = dict(locals())  # the arguments, and nothing else as yet
-        del options["self"]
-        self.learner = GraphLearner(**options)
+    def __init__(self, degree: float | str = "auto", **parameters: Any) -> None:
+        self.learner = GraphLearner(degree, **parameters)
 
     def forward(self, data: Data) -> Data:
         """Put the learned graph into `data`, a copy that `__call__` has made."""

@@ -20,3 +20,8 @@ def seed_from(random_state: Any) -> int:
         raise InputError(
             f"random_state={random_state!r} must be an integer >= 0, a RandomState or None."
         ) from error
+
+
+def derived_seed(seed: int, number: int) -> int:
+    """Return one of the independent seeds that a seed stands for."""
+    return int(np.random.SeedSequence([seed, number]).generate_state(1)[0])

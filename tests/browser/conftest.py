@@ -10,13 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from truegraph.data.graphs.adjacency import adjacency_from_edges
 from truegraph.data.storage import write_text
 from truegraph.evaluation import reliability_curve
 from truegraph.report import plots
-from truegraph.report.page import Page, Panel, Picture
-from truegraph.report.run_page import run_page
-from truegraph.report.runs import Run
+from truegraph.report.page import Entry, Page, picture, table
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 Open = Callable[..., Any]
@@ -35,36 +32,32 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def report_file(made_up_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    file = tmp_path_factory.mktemp("page") / "report.html"
-    write_text(file, run_page([Run.read(made_up_run)]).render())
-    return file
-
-
-@pytest.fixture(scope="session")
 def gallery_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a page with a figure of every kind."""
+    """Return a page with a figure of every kind, and a table to sort."""
     rng = np.random.default_rng(0)
-    right, high = rng.random((2, 9, 80)) < 0.7, rng.random((9, 80)) < 0.5
-    graph = adjacency_from_edges(*rng.integers(0, 90, (2, 300)), None, 90)
-    labels = np.repeat([0, 1, 2], 30)
-    names = ["Reinforcement Learning", "Theory", "Rule Learning"]
     curve = reliability_curve(rng.integers(0, 3, 300), rng.dirichlet([1, 1, 1], 300))
     models = [f"a model called {letter}" for letter in "ABCDEFGH"]
     figures = [
-        plots.adjacency(graph, labels, class_names=names, title="Observed"),
-        plots.side_by_side(graph, graph, labels, class_names=names),
-        plots.correction_boxplots(*right, high, names=("GCN", "BGCN (ours)"), title="Cora"),
-        plots.accuracy_by_labels([5, 10, 20], {name: [0.7, 0.8, 0.9] for name in models}),
         plots.paired_differences({name: rng.normal(size=9) for name in models}, title="Cora"),
-        plots.reliability({"GCN": curve}),
-        plots.reliability({"GCN": curve, "BGCN (ours)": curve}),
-        plots.reliability_lines(dict.fromkeys(models, curve), title="Cora"),
+        plots.reliability(dict.fromkeys(models, curve), title="Cora"),
     ]
-    panels = [Panel(figure, f"figure {number}") for number, figure in enumerate(figures)]
+    parts = [table("Sorted", "By a click.", TO_SORT)]
+    parts += [
+        picture(f"Figure {n}", "", figure, "a figure of its kind")
+        for n, figure in enumerate(figures)
+    ]
     file = tmp_path_factory.mktemp("gallery") / "gallery.html"
-    write_text(file, Page("Gallery", "", [Picture("All", "", panels)]).render())
+    write_text(file, Page("Gallery", "", parts).render())
     return file
+
+
+TO_SORT = [
+    ["model", "labels", "accuracy %", "difference", "p"],
+    ["gcn", "5", Entry("74.2 ± 2.8", 0.742), "+1.2", ""],
+    ["gat", "10", Entry("8.1 ± 0.3", 0.081), "−3.0", "0.02"],
+    ["mlp", "5", Entry("90.0 ± 1.0", 0.9), "+12.0", ""],
+    ["sgc", "100", Entry("61.5 ± 1.0", 0.615), "0.0", "1e-05"],
+]
 
 
 @pytest.fixture

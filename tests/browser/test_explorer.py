@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from truegraph import LearnedGraph, learn_graph
-from truegraph.report.explorer.embedded import explorer_part
+from truegraph.report.explorer.page import explorer_part
 from truegraph.report.page import Page
 
 EVIL = '<img src=x onerror="window.evil=1"></script><script>window.evil=1</script>'
@@ -206,13 +206,6 @@ def test_a_lasso_selects_and_the_selection_is_saved(open_page, explorer_file: Pa
     assert {"prediction", "entropy", "edges", "height"} <= set(table.columns)
 
 
-def test_what_to_label_next(open_page, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    page.click("#next")
-    assert page.locator("#to-label li").count() == 1  # of the one node without a label
-    assert page.locator("#to-label li").inner_text() == "point 5"
-
-
 def test_the_keyboard_does_it_too(open_page, explorer_file: Path) -> None:
     page = open_page(explorer_file)
     page.locator("#drawing").focus()
@@ -252,17 +245,6 @@ def test_nothing_is_cut_off(open_page, explorer_file: Path, width: int, scheme: 
     assert drawn["height"] > 250
 
 
-def test_a_notebook_shows_it_in_place(open_page, graph, tmp_path: Path) -> None:
-    file = tmp_path / "notebook.html"
-    file.write_text(f"<!doctype html><body>{graph.explore()._repr_html_()}</body>")
-    page = open_page(file)
-    frame = page.frame_locator("iframe")
-    frame.locator("#search").fill("point 3")
-    frame.locator("#search").press("Enter")
-    assert frame.locator("#panel h2").inner_text() == "point 3"
-    assert complaints(page) == []
-
-
 def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     file.write_text(Page("A graph", "A summary.", list(explorer_part(graph))).render())
@@ -280,25 +262,9 @@ def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
         ]
 
 
-def test_heavy_edges_are_wide_and_sure_ones_opaque(
-    open_page, explorer_file: Path, tmp_path: Path
-) -> None:
-    text = explorer_file.read_text(encoding="utf-8")
-    opened = text.replace("\nrecall();\n", "\nrecall();\nwindow.inside = {edges, edgeLook};\n")
-    assert opened != text, "the script ends with recall()"
-    opened = opened.replace("Content-Security-Policy", "no-policy")  # it forbids other scripts
-    (tmp_path / "open.html").write_text(opened, encoding="utf-8")
-    page = open_page(tmp_path / "open.html")
-    rows = page.evaluate(
-        """Array.from({length: inside.edges.count}, (_, edge) => {
-            const look = inside.edgeLook(edge, false);
-            return [inside.edges.weight[edge], look.width, inside.edges.probability[edge],
-                    look.colour[3]];
-        })"""
-    )
-    looks = np.array(rows, dtype=float)
-    weight, width, probability, opacity = looks[np.isfinite(looks).all(axis=1)].T  # learned edges
-    assert np.all(np.diff(width[np.argsort(weight)]) >= 0.0)
-    assert width.max() > width.min() + 1.0
-    assert np.all(np.diff(opacity[np.argsort(probability)]) >= 0.0)
-    assert opacity.max() > opacity.min()
+def test_the_legend_lies_beside_the_drawing(open_page, explorer_file: Path) -> None:
+    page = open_page(explorer_file)
+    drawing, legend = (page.locator(name).bounding_box() for name in ("#drawing", "#legend"))
+    assert legend["y"] >= drawing["y"] + drawing["height"] - 1
+    assert "ringed: label given (149)" in page.locator("#legend").inner_text()
+    assert page.locator("#colour").input_value() == "prediction"

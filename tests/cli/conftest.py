@@ -10,9 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from truegraph.cli.app import run
+
+COLOURS = ("blue", "green", "red")
 
 
 @dataclass
@@ -62,3 +66,22 @@ def process() -> Program:
         return Outcome(done.returncode, done.stdout, done.stderr, cpu)
 
     return call
+
+
+@pytest.fixture
+def people(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Write files of three groups that features and edges tell apart; four labels of each."""
+    monkeypatch.setenv("TRUEGRAPH_CACHE", str(tmp_path / "cache"))
+    rng = np.random.default_rng(0)
+    kind = np.arange(60) % 3
+    names = np.array([f"person {i}" for i in range(60)])
+    points = pd.DataFrame(3 * np.eye(3)[kind] + 0.5 * rng.random((60, 3)), columns=list("xyz"))
+    points.insert(0, "id", names)
+    points.to_csv("features.csv", index=False)
+    chance = np.where(kind[:, None] == kind, 0.3, 0.01)
+    first, second = np.nonzero(np.triu(rng.random((60, 60)) < chance, k=1))
+    pd.DataFrame({"source": names[first], "target": names[second]}).to_csv("edges.csv", index=False)
+    labels = pd.DataFrame({"node": names, "label": np.array(COLOURS)[kind]})
+    labels[:12].to_csv("labels.csv", index=False)
+    labels[:50].to_csv("most_labels.csv", index=False)
+    return tmp_path

@@ -37,8 +37,8 @@ def test_everything_on_one_page(program, files: Path) -> None:
 
 
 def test_the_neighbourhood_of_one_node(program, files: Path) -> None:
-    done = program("explore", "graph.npz", "--centre", "n3", "--out", "n3.html", "--quiet")
-    assert (done.code, done.out) == (0, "")
+    done = program("explore", "graph.npz", "--centre", "n3", "--out", "n3.html")
+    assert done.code == 0, done.err
     assert '"n3"' in (files / "n3.html").read_text()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,15 @@ from truegraph.data.exporting import export_interactions, export_nodes
 
 
 def test_a_graph_comes_back_with_names_and_labels(tmp_path: Path) -> None:
-    citeseer = load_dataset("citeseer")
-    features, edges, labels = export_nodes(citeseer, tmp_path)
+    cora = load_dataset("cora")
+    words = cora.features[:300]
+    used = np.flatnonzero(words.sum(axis=0))[:40]
+    some = replace(cora.restrict(np.arange(300)), features=words[:, used])
+    features, edges, labels = export_nodes(some, tmp_path)
     read = read_node_data(edges, features, labels)
-    assert (read.graph != citeseer.graph).nnz == 0
-    assert (read.labels >= 0).sum() == (citeseer.labels >= 0).sum()
+    assert (read.graph != some.graph).nnz == 0
+    assert np.array_equal(read.features, some.features.toarray())
+    assert (read.labels >= 0).sum() == (some.labels >= 0).sum()
 
 
 def test_only_what_there_is_is_written(tmp_path: Path) -> None:

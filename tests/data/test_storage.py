@@ -21,7 +21,7 @@ from truegraph.data.storage import (
     write_npz,
     write_text,
 )
-from truegraph.errors import InputError
+from truegraph.errors import InputError, WriteError
 
 
 class Touch:
@@ -186,3 +186,14 @@ def test_damaged_csr_is_refused(name: str, value: np.ndarray) -> None:
         csr_from_arrays(
             {key: array for key, array in csr_to_arrays(matrix, "x").items() if key != name}, "x"
         )
+
+
+def test_a_private_file_stays_private_and_what_is_no_file_stays(tmp_path: Path) -> None:
+    path = tmp_path / "private.json"
+    path.write_text("{}")
+    path.chmod(0o600)
+    write_json(path, {"a": 1})
+    assert path.stat().st_mode & 0o777 == 0o600
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(WriteError, match="is no file, and would be replaced"):
+        write_json(tmp_path / "pipe", {})

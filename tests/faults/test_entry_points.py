@@ -119,6 +119,8 @@ OTHER_NAMES = {
     "others": ("columns",),
     "users": ("items",),
     "validation": ("matrix",),
+    "link_probabilities": ("links", "probabilities"),
+    "non_link_probabilities": ("links", "probabilities"),
 } | dict.fromkeys(("correct", "labels", "predicted", "uncertainty"), ("two lists",))
 
 

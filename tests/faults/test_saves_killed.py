@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph import BayesianRecommender, LearnedGraph, Recommender, learn_graph
+from truegraph import LearnedGraph, Recommender, learn_graph
 
 MATRIX = csr_array((np.random.default_rng(0).random((12, 9)) < 0.4).astype(float))
 EVENTS = ("open", "os.rename", "os.remove", "os.chmod", "os.mkdir", "os.truncate", "os.utime")
@@ -54,7 +54,7 @@ def test_an_estimator_is_the_old_or_the_new_one(tmp_path: Path) -> None:
         if not died:
             assert found == answers[1]
             break
-    assert event > 8
+    assert event > 3
     assert seen == {0, 1}
 
 
@@ -71,43 +71,32 @@ def test_a_graph_is_the_old_or_the_new_one(tmp_path: Path) -> None:
     assert LearnedGraph.load(place).n_edges == new.n_edges
 
 
-def test_only_the_files_of_the_last_save_stay(tmp_path: Path) -> None:
-    model = BayesianRecommender("bpr-mf", options={"epochs": 2}, degree=2, random_state=0)
-    model.fit(MATRIX)
-    for _ in range(3):
-        model.save(tmp_path)
-        assert len(list(tmp_path.iterdir())) == 4
-        BayesianRecommender.load(tmp_path)
-
-
-def test_all_files_have_the_mode_of_new_files(tmp_path: Path) -> None:
-    model = BayesianRecommender("bpr-mf", options={"epochs": 2}, degree=2, random_state=0)
+def test_only_the_files_of_the_last_save_stay_with_the_mode_of_new_files(tmp_path: Path) -> None:
+    model = Recommender("ease", random_state=0).fit(MATRIX)
     before = os.umask(0o022)
     try:
-        model.fit(MATRIX).save(tmp_path / "model")
+        for _ in range(3):
+            model.save(tmp_path)
+            assert len(list(tmp_path.iterdir())) == 1
     finally:
         os.umask(before)
-    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "model").iterdir()} == {0o644}
+    Recommender.load(tmp_path)
+    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
 
 
-@pytest.mark.parametrize("which", ["arrays.npz", "recommender.json"])
 def test_an_error_names_the_file_and_keeps_the_old_save(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, which: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = Recommender("ease", random_state=0).fit(MATRIX)
     model.save(tmp_path)
-    replace = os.replace
 
-    def full(source: Any, target: Any) -> None:
-        if Path(target).name.startswith(which.split(".")[0]):
-            raise OSError(28, "No space left on device")
-        replace(source, target)
+    def full(*_: Any) -> None:
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    start = which.split(".")[0]
-    with pytest.raises(OSError, match=start + r".*: cannot be written: No space left"):
+    with pytest.raises(OSError, match=r"model\.npz: cannot be written: No space left"):
         model.save(tmp_path)
     monkeypatch.undo()
     loaded = Recommender.load(tmp_path)
     assert loaded.rank_all(MATRIX, 3).tolist() == model.rank_all(MATRIX, 3).tolist()
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.iterdir())) == 1

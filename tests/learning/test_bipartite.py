@@ -39,7 +39,7 @@ def assert_across(graph: LearnedGraph, n_users: int) -> None:
 @pytest.mark.filterwarnings("ignore::truegraph.errors.ConvergenceWarning")
 def test_edges_are_across_and_nobody_is_left_out(kind: str, metric: str, solver: str) -> None:
     users, items = tables(kind)
-    graph = learn_bipartite_graph(users, items, degree=4, metric=metric, solver=solver)
+    graph = learn_bipartite_graph(users, items, degree=4, metric=metric, options={"solver": solver})
     assert_across(graph, 40)
     if solver == "newton":
         assert graph.certificate.converged
@@ -54,7 +54,7 @@ def test_approximate_search(engine: str) -> None:
     assert_across(graph, 300)
     assert graph.certificate.search == engine
     assert graph.certificate.recall >= 0.98
-    exact = learn_bipartite_graph(users, items, theta=graph.certificate.theta)
+    exact = learn_bipartite_graph(users, items, options={"theta": graph.certificate.theta})
     assert graph.certificate.primal == pytest.approx(exact.certificate.primal, rel=1e-3)
 
 
@@ -62,7 +62,7 @@ def test_sparse_and_dense_tables_agree() -> None:
     rng = np.random.default_rng(53)
     users = rng.random((30, 12)) * (rng.random((30, 12)) < 0.4)
     items = rng.random((50, 12)) * (rng.random((50, 12)) < 0.4)
-    options = {"theta": 2.0, "tol": 1e-12}
+    options = {"options": {"theta": 2.0, "tol": 1e-12}}
     dense = learn_bipartite_graph(users, items, **options)
     both = learn_bipartite_graph(csr_array(users), csr_array(items), **options)
     one = learn_bipartite_graph(csr_array(users), items, **options)
@@ -73,8 +73,12 @@ def test_sparse_and_dense_tables_agree() -> None:
 def test_precomputed_distances_between_users_and_items() -> None:
     users, items = tables("mixed")
     values = ((users[:, None] - items) ** 2).sum(axis=2)
-    points = learn_bipartite_graph(users, items, theta=1.0, candidate_ratio=20, tol=1e-12)
-    given = learn_bipartite_graph(values, metric="precomputed", theta=1.0, tol=1e-12)
+    points = learn_bipartite_graph(
+        users, items, options={"theta": 1.0, "candidate_ratio": 20, "tol": 1e-12}
+    )
+    given = learn_bipartite_graph(
+        values, metric="precomputed", options={"theta": 1.0, "tol": 1e-12}
+    )
     assert given.n_users == 40
     assert given.certificate.search == "given"
     assert abs(given.adjacency - points.adjacency).max() < 1e-6
@@ -84,7 +88,9 @@ def test_stored_zeros_are_candidates() -> None:
     """A rating matrix turned into distances has zeros that mean: very near."""
     entries = np.array([0.0, 1.0, 0.0, 2.0]), (np.array([0, 0, 1, 1]), np.array([0, 1, 1, 2]))
     stored = csr_array(entries, shape=(2, 3))
-    graph = learn_bipartite_graph(stored, metric="precomputed", theta=1.0, tol=1e-12)
+    graph = learn_bipartite_graph(
+        stored, metric="precomputed", options={"theta": 1.0, "tol": 1e-12}
+    )
     assert graph.certificate.candidate_pairs == 4
     assert_across(graph, 2)
     weights = graph.biadjacency.toarray()
@@ -94,7 +100,9 @@ def test_stored_zeros_are_candidates() -> None:
 
 
 def test_one_user() -> None:
-    graph = learn_bipartite_graph(np.zeros((1, 2)), np.arange(10.0).reshape(5, 2), theta=1.0)
+    graph = learn_bipartite_graph(
+        np.zeros((1, 2)), np.arange(10.0).reshape(5, 2), options={"theta": 1.0}
+    )
     assert graph.n_edges == 5
     assert_across(graph, 1)
 
@@ -102,7 +110,7 @@ def test_one_user() -> None:
 def test_as_many_users_as_items_at_the_same_places() -> None:
     """User i sits on item i; the distance zero pair is theirs and is not taken for a self-loop."""
     points = np.random.default_rng(54).normal(size=(25, 2))
-    graph = learn_bipartite_graph(points, points, theta=20.0)
+    graph = learn_bipartite_graph(points, points, options={"theta": 20.0})
     weights = graph.biadjacency.toarray()
     assert (weights.argmax(axis=1) == np.arange(25)).all()
 

@@ -19,7 +19,7 @@ def components(graph) -> int:
 
 
 def test_without_the_options_nothing_is_added() -> None:
-    graph = learn_graph(CLUSTERS, degree=4)
+    graph = learn_graph(CLUSTERS, graph_model="paper", degree=4)
     assert components(graph) >= 4
     assert graph.certificate.added_edges == 0
     assert graph.certificate.gap_with_added is None
@@ -27,8 +27,8 @@ def test_without_the_options_nothing_is_added() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"local_scaling": 5}, {"mutual": True}])
 def test_distant_clusters_are_joined_by_their_nearest_pairs(options: dict) -> None:
-    plain = learn_graph(CLUSTERS, degree=4, **options)
-    graph = learn_graph(CLUSTERS, degree=4, connected=True, **options)
+    plain = learn_graph(CLUSTERS, 4, graph_model="paper", options=options)
+    graph = learn_graph(CLUSTERS, 4, graph_model="paper", options={**options, "connected": True})
     assert components(graph) == 1
     added = graph.n_edges - plain.n_edges
     assert added == graph.certificate.added_edges == components(plain) - 1
@@ -41,15 +41,24 @@ def test_distant_clusters_are_joined_by_their_nearest_pairs(options: dict) -> No
 
 def test_two_clusters_are_joined_at_their_nearest_points() -> None:
     points = np.concatenate([np.arange(8.0), 100.0 + np.arange(8.0)])[:, None]
-    graph = learn_graph(points, degree=2, candidate_ratio=1.0, connected=True)
+    graph = learn_graph(
+        points, graph_model="paper", degree=2, options={"candidate_ratio": 1.0, "connected": True}
+    )
     assert components(graph) == 1
     assert graph.adjacency[7, 8] > 0.0
     assert graph.edge_distances()[7, 8] == pytest.approx(93.0**2)
 
 
 def test_components_are_joined_by_the_pairs_nearest_to_an_edge() -> None:
-    plain = learn_graph(CLUSTERS[:80], degree=4, candidate_ratio=80 / 4)
-    graph = learn_graph(CLUSTERS[:80], degree=4, candidate_ratio=80 / 4, connected=True)
+    plain = learn_graph(
+        CLUSTERS[:80], graph_model="paper", degree=4, options={"candidate_ratio": 80 / 4}
+    )
+    graph = learn_graph(
+        CLUSTERS[:80],
+        graph_model="paper",
+        degree=4,
+        options={"candidate_ratio": 80 / 4, "connected": True},
+    )
     n_parts, part = connected_components(plain.adjacency, directed=False)
     edges = (graph.adjacency - plain.adjacency).tocoo()
     real = (edges.data > 0.0) & (edges.row < edges.col)
@@ -63,8 +72,8 @@ def test_components_are_joined_by_the_pairs_nearest_to_an_edge() -> None:
 
 
 def test_every_node_gets_its_smallest_degree() -> None:
-    plain = learn_graph(CLUSTERS, degree=4)
-    graph = learn_graph(CLUSTERS, degree=4, min_degree=4)
+    plain = learn_graph(CLUSTERS, graph_model="paper", degree=4)
+    graph = learn_graph(CLUSTERS, graph_model="paper", degree=4, options={"min_degree": 4})
     counts = np.diff(graph.adjacency.indptr)
     assert np.diff(plain.adjacency.indptr).min() < 4
     assert counts.min() == 4
@@ -75,7 +84,9 @@ def test_every_node_gets_its_smallest_degree() -> None:
 
 
 def test_the_gap_with_the_added_edges_is_that_of_the_returned_graph() -> None:
-    graph = learn_graph(CLUSTERS, degree=4, connected=True, min_degree=3)
+    graph = learn_graph(
+        CLUSTERS, graph_model="paper", degree=4, options={"connected": True, "min_degree": 3}
+    )
     certificate = graph.certificate
     z, w = graph.edge_distances().data, graph.adjacency.data
     degrees = np.asarray(graph.adjacency.sum(axis=1)).ravel()
@@ -88,14 +99,18 @@ def test_the_gap_with_the_added_edges_is_that_of_the_returned_graph() -> None:
 
 def test_given_pairs_must_suffice() -> None:
     points = np.concatenate([np.arange(8.0), 100.0 + np.arange(8.0)])[:, None]
-    near = learn_graph(points, degree=2, candidate_ratio=1.0).candidates
+    near = learn_graph(
+        points, graph_model="paper", degree=2, options={"candidate_ratio": 1.0}
+    ).candidates
     with pytest.raises(InputError, match=r"leave 2 components; offer more pairs"):
-        learn_graph(near, degree=2, metric="precomputed", connected=True)
+        learn_graph(
+            near, graph_model="paper", degree=2, metric="precomputed", options={"connected": True}
+        )
 
 
 def test_users_and_items_are_joined_by_candidates() -> None:
     graph = learn_bipartite_graph(
-        CLUSTERS[:80:2], CLUSTERS[1:80:2], 3, candidate_ratio=20.0, connected=True
+        CLUSTERS[:80:2], CLUSTERS[1:80:2], 3, options={"candidate_ratio": 20.0, "connected": True}
     )
     assert components(graph) == 1
     assert graph.biadjacency.nnz == graph.n_edges
@@ -104,16 +119,16 @@ def test_users_and_items_are_joined_by_candidates() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"min_degree": 0}, "min_degree=0 must be a whole number of at least 1"),
-        ({"min_degree": 2.5}, "min_degree"),
-        ({"connected": "yes"}, "connected='yes' must be True, False or 'auto'"),
-        ({"mutual": 1}, "mutual=1 must be True or False"),
-        ({"local_scaling": 0}, "local_scaling"),
-        ({"mutual": True, "scope": "global"}, "mutual=True"),
-        ({"local_scaling": 7, "scope": "global"}, "local_scaling=7"),
-        ({"mutual": True, "metric": "precomputed"}, "store only the pairs"),
+        ({"options": {"min_degree": 0}}, "min_degree=0 must be a whole number of at least 1"),
+        ({"options": {"min_degree": 2.5}}, "min_degree"),
+        ({"options": {"connected": "yes"}}, "connected='yes' must be True, False or 'auto'"),
+        ({"options": {"mutual": 1}}, "mutual=1 must be True or False"),
+        ({"options": {"local_scaling": 0}}, "local_scaling"),
+        ({"scope": "global", "options": {"mutual": True}}, "mutual=True"),
+        ({"scope": "global", "options": {"local_scaling": 7}}, "local_scaling=7"),
+        ({"metric": "precomputed", "options": {"mutual": True}}, "store only the pairs"),
     ],
 )
 def test_options_that_cannot_be_are_named(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        learn_graph(CLUSTERS, degree=4, **options)
+        learn_graph(CLUSTERS, graph_model="paper", degree=4, **options)

@@ -48,6 +48,7 @@ BAD_POINTS = [
     (np.zeros((3, 3, 3)), {}, r"X.*dim 3.*<= 2"),
     ([["a", "b"], ["c", "d"]], {}, r"X has type <U1, not real numbers"),
     (POINTS + 1j, {}, r"X.*[Cc]omplex"),
+    (np.ma.masked_greater(POINTS, 1.0), {}, "X is a masked array, .*fill them first"),
     (POINTS, {"degree": 20}, "degree=20 .*at most 19 .*ask for degree <= 19"),
     (POINTS[:5], {"degree": 10}, "degree=10 .*at most 4 .*ask for degree <= 4"),
     (1e200 * POINTS, {}, r"(X|points) .*e\+200.*scale"),
@@ -79,13 +80,13 @@ BAD_DISTANCES = [
 @pytest.mark.parametrize(("X", "words"), BAD_DISTANCES)
 def test_bad_distances(X: Any, words: str) -> None:
     with pytest.raises(InputError, match=words):
-        learn_graph(X, metric="precomputed", degree=5)
+        learn_graph(X, graph_model="paper", metric="precomputed", degree=5)
 
 
 def test_a_degree_beyond_the_stored_pairs() -> None:
     ring = csr_array(np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1))
     with pytest.raises(InputError, match=r"degree=3 .*at most 2 .*ask for degree <= 2"):
-        learn_graph(ring, metric="precomputed", degree=3)
+        learn_graph(ring, graph_model="paper", metric="precomputed", degree=3)
 
 
 BAD_OPTIONS = [
@@ -93,20 +94,23 @@ BAD_OPTIONS = [
     ({"degree": -3}, "degree=-3 must be a finite number >= 1"),
     ({"degree": np.nan}, "degree=nan must be a finite number >= 1"),
     ({"degree": "ten"}, "degree='ten' must be a finite number >= 1, or 'auto'"),
-    ({"theta": 0.0}, "theta=0.0 must be a finite number > 0"),
-    ({"alpha": 1.0, "beta": -1.0}, "beta=-1.0 must be a finite number > 0"),
-    ({"alpha": 1.0}, "given by alpha; give degree, or theta, or alpha and beta together"),
-    ({"degree": 3, "theta": 1.0}, "given by degree and theta; give degree, or theta"),
+    ({"options": {"theta": 0.0}}, "theta=0.0 must be a finite number > 0"),
+    ({"options": {"alpha": 1.0, "beta": -1.0}}, "beta=-1.0 must be a finite number > 0"),
+    (
+        {"options": {"alpha": 1.0}},
+        "given by alpha; give degree, or theta, or alpha and beta together",
+    ),
+    ({"degree": 3, "options": {"theta": 1.0}}, "given by degree and theta; give degree, or theta"),
     ({"metric": "manhattan"}, "metric='manhattan' must be one of 'sqeuclidean'"),
     ({"metric": ["cosine"]}, r"metric=\['cosine'\] must be one of"),
     ({"candidates": "annoy"}, "candidates='annoy' must be one of 'auto'"),
-    ({"candidate_ratio": 0.5}, "candidate_ratio=0.5 must be a finite number >= 1"),
+    ({"options": {"candidate_ratio": 0.5}}, "candidate_ratio=0.5 must be a finite number >= 1"),
     ({"scope": "all"}, "scope='all' must be one of 'candidates', 'global'"),
-    ({"solver": "admm"}, "solver='admm' must be one of 'newton', 'primal-dual'"),
-    ({"tol": 0.0}, "tol=0.0 must be a finite number >= 1e-15"),
-    ({"max_iter": 0}, "max_iter=0 must be a finite number >= 1"),
-    ({"n_jobs": 0}, "n_jobs=0 must be a number of threads, -1 for all cores, or None"),
-    ({"n_jobs": "two"}, "n_jobs='two' must be"),
+    ({"options": {"solver": "admm"}}, "solver='admm' must be one of 'newton', 'primal-dual'"),
+    ({"options": {"tol": 0.0}}, "tol=0.0 must be a finite number >= 1e-15"),
+    ({"options": {"max_iter": 0}}, "max_iter=0 must be a finite number >= 1"),
+    ({"options": {"n_jobs": 0}}, "n_jobs=0 must be a number of threads, -1 for all cores, or None"),
+    ({"options": {"n_jobs": "two"}}, "n_jobs='two' must be"),
     ({"random_state": "seed"}, "random_state='seed' must be an integer"),
     ({"random_state": -1}, "random_state=-1 must be an integer from 0"),
     (
@@ -129,7 +133,7 @@ def test_bad_options(options: dict[str, Any], words: str) -> None:
 def test_global_scope_needs_all_precomputed_pairs() -> None:
     some = csr_array(np.where(np.median(DISTANCES) > DISTANCES, DISTANCES, 0.0))
     with pytest.raises(InputError, match="scope='global' needs the distances of all pairs, but X"):
-        learn_graph(some, metric="precomputed", degree=3, scope="global")
+        learn_graph(some, graph_model="paper", metric="precomputed", degree=3, scope="global")
 
 
 MASK = csr_array(([True], ([0], [5])), shape=(20, 20))
@@ -138,9 +142,9 @@ MASK = csr_array(([True], ([0], [5])), shape=(20, 20))
 @pytest.mark.parametrize("name", ["fixed_pairs", "forbidden_pairs"])
 def test_bad_masks(name: str) -> None:
     with pytest.raises(InputError, match=rf"{name} has shape \(3, 20\), but 20 rows are expected"):
-        learn_graph(POINTS, 5, **{name: csr_array((3, 20))})
+        learn_graph(POINTS, 5, graph_model="paper", **{name: csr_array((3, 20))})
     with pytest.raises(InputError, match=f"{name} has type <U4, not real numbers"):
-        learn_graph(POINTS, 5, **{name: "mask"})
+        learn_graph(POINTS, 5, graph_model="paper", **{name: "mask"})
 
 
 def test_a_pair_cannot_be_both_fixed_and_forbidden() -> None:
@@ -149,26 +153,34 @@ def test_a_pair_cannot_be_both_fixed_and_forbidden() -> None:
         with pytest.raises(
             InputError, match=r"pair \(0, 5\) .*fixed_pairs .*forbidden_pairs; take"
         ):
-            learn_graph(X, 5, fixed_pairs=MASK, forbidden_pairs=MASK, **options)
+            learn_graph(
+                X, 5, graph_model="paper", fixed_pairs=MASK, forbidden_pairs=MASK, **options
+            )
 
 
 def test_forbidding_all_pairs_of_a_node() -> None:
     forbidden = np.zeros((20, 20))
     forbidden[3] = 1.0
     with pytest.raises(InputError, match=r"node 3 has no candidate pair .*forbid less"):
-        learn_graph(POINTS, 5, forbidden_pairs=csr_array(forbidden))
+        learn_graph(POINTS, 5, graph_model="paper", forbidden_pairs=csr_array(forbidden))
 
 
 def test_forbidding_so_much_that_the_degree_cannot_be_reached() -> None:
     far = np.abs(np.subtract.outer(np.arange(20), np.arange(20))) > 2
     with pytest.raises(InputError, match=r"degree=6 cannot be reached.* at most 3\.7"):
-        learn_graph(POINTS, 6, forbidden_pairs=csr_array(far), candidate_ratio=10)
+        learn_graph(
+            POINTS,
+            6,
+            graph_model="paper",
+            forbidden_pairs=csr_array(far),
+            options={"candidate_ratio": 10},
+        )
 
 
 def test_fixing_a_pair_without_a_distance() -> None:
     some = csr_array(np.where(np.equal(DISTANCES, DISTANCES[0, 5]), 0.0, DISTANCES))
     with pytest.raises(InputError, match="fixed_pairs names a pair without a stored distance"):
-        learn_graph(some, 5, metric="precomputed", fixed_pairs=MASK)
+        learn_graph(some, 5, graph_model="paper", metric="precomputed", fixed_pairs=MASK)
 
 
 BAD_BIPARTITE = [
@@ -195,7 +207,7 @@ def test_bad_users_and_items(tables: tuple, options: dict[str, Any], words: str)
 
 def test_a_distance_object_with_one_node() -> None:
     with pytest.raises(InputError, match=r"1 node; a graph needs at least two nodes"):
-        learn_graph(EmbeddingDistance([[1.0]]), degree=1)
+        learn_graph(EmbeddingDistance([[1.0]]), graph_model="paper", degree=1)
 
 
 def test_bad_input_is_found_in_under_a_second() -> None:
@@ -210,7 +222,7 @@ def test_bad_input_is_found_in_under_a_second() -> None:
 def test_values_whose_sum_overflows_are_finite() -> None:
     """The check sums the values; an infinite sum alone does not make them infinite."""
     huge = np.full((30, 3), 1e307) * np.random.default_rng(1).random((30, 3))
-    assert learn_graph(huge, 3, metric="cosine").certificate.converged
+    assert learn_graph(huge, 3, graph_model="paper", metric="cosine").certificate.converged
 
 
 def stored_arrays(X: Any) -> list[np.ndarray]:
@@ -256,7 +268,7 @@ def test_every_kind_of_input_is_accepted_and_left_alone(X: Any, options: dict[st
     before = [array.copy() for array in stored_arrays(X)]
     for array in stored_arrays(X):
         array.flags.writeable = False
-    graph = learn_graph(X, degree=3, **options)
+    graph = learn_graph(X, graph_model="paper", degree=3, **options)
     assert graph.certificate.degree == pytest.approx(3.0, rel=0.1)
     for now, then in zip(stored_arrays(X), before, strict=True):
         np.testing.assert_array_equal(now, then)
@@ -270,16 +282,16 @@ def test_every_form_of_points_gives_the_same_graph(X: Any) -> None:
     dense = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)
     if isinstance(X, pd.DataFrame):  # whose columns are scaled
         dense = ColumnPlan().fit_transform(X)
-    found = learn_graph(X, theta=1.0, tol=1e-12).adjacency
-    wanted = learn_graph(dense, theta=1.0, tol=1e-12).adjacency
+    found = learn_graph(X, graph_model="paper", options={"theta": 1.0, "tol": 1e-12}).adjacency
+    wanted = learn_graph(dense, graph_model="paper", options={"theta": 1.0, "tol": 1e-12}).adjacency
     assert abs(found - wanted).max() < 1e-6
 
 
 def test_masks_are_left_alone() -> None:
     mask = csr_array(np.eye(20, k=3))
     before = mask.copy()
-    learn_graph(POINTS, 5, fixed_pairs=mask)
-    learn_graph(POINTS, 5, forbidden_pairs=mask)
+    learn_graph(POINTS, 5, graph_model="paper", fixed_pairs=mask)
+    learn_graph(POINTS, 5, graph_model="paper", forbidden_pairs=mask)
     assert (mask != before).nnz == 0
     assert mask.nnz == 17
 
@@ -287,23 +299,22 @@ def test_masks_are_left_alone() -> None:
 @pytest.mark.parametrize("form", [np.asarray, csr_array, coo_array, list])
 def test_every_form_of_users_and_items(form: Any) -> None:
     users, items = form(POINTS[:8]), form(POINTS[8:])
-    wanted = learn_bipartite_graph(POINTS[:8], POINTS[8:], theta=1.0, tol=1e-12).biadjacency
-    found = learn_bipartite_graph(users, items, theta=1.0, tol=1e-12).biadjacency
+    wanted = learn_bipartite_graph(
+        POINTS[:8], POINTS[8:], options={"theta": 1.0, "tol": 1e-12}
+    ).biadjacency
+    found = learn_bipartite_graph(users, items, options={"theta": 1.0, "tol": 1e-12}).biadjacency
     assert abs(found - wanted).max() < 1e-6
-
-
-def test_an_automatic_degree_says_what_it_is_and_gives_way() -> None:
-    rng = np.random.default_rng(0)
-    assert learn_graph(rng.normal(size=(60, 3)), "auto").certificate.wanted_degree == 8.0
-    assert learn_graph(rng.normal(size=(6, 3)), "auto").certificate.wanted_degree == 5.0
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"local_scaling": "seven"}, "local_scaling='seven' must be a whole number of at least 1"),
-        ({"local_scaling": 0}, "local_scaling=0 must be a whole number of at least 1"),
-        ({"connected": "yes"}, "connected='yes' must be True, False or 'auto'"),
+        (
+            {"options": {"local_scaling": "seven"}},
+            "local_scaling='seven' must be a whole number of at least 1",
+        ),
+        ({"options": {"local_scaling": 0}}, "local_scaling=0 must be a whole number of at least 1"),
+        ({"options": {"connected": "yes"}}, "connected='yes' must be True, False or 'auto'"),
     ],
 )
 def test_bad_options_of_neighbour_graphs(options: dict, message: str) -> None:
@@ -311,9 +322,18 @@ def test_bad_options_of_neighbour_graphs(options: dict, message: str) -> None:
         learn_graph(POINTS, 5, **options)
 
 
+def test_options_are_known_by_name() -> None:
+    with pytest.raises(InputError, match=r"unknown option 'max_iters'. Did you mean 'max_iter'"):
+        learn_graph(POINTS, options={"max_iters": 3})
+    with pytest.raises(InputError, match="options has type list; give None or a dict"):
+        learn_graph(POINTS, options=["tol"])
+
+
 def test_a_graph_is_no_points() -> None:
-    graph = learn_graph(POINTS, 5)
+    graph = learn_graph(POINTS, 5, graph_model="paper")
     with pytest.raises(InputError, match="X is a LearnedGraph, which has been learned already"):
         learn_graph(graph)
-    again = learn_graph(graph.edge_distances(), 3, metric="precomputed")  # what the error suggests
+    again = learn_graph(
+        graph.edge_distances(), 3, graph_model="paper", metric="precomputed"
+    )  # what the error suggests
     assert again.n_nodes == graph.n_nodes

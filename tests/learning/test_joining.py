@@ -44,7 +44,7 @@ def test_sparse_points_have_the_same_pairs(kind: type) -> None:
 
 def test_large_graphs_are_joined_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("truegraph.learning.search.candidates.LARGEST_EXACT", 300)
-    graph = learn_graph(POINTS, 3, connected=True, random_state=0)
+    graph = learn_graph(POINTS, 3, graph_model="paper", random_state=0, options={"connected": True})
     assert graph.certificate.search == "ivf"
     assert graph.certificate.added_edges >= 1
     assert connected_components(graph.adjacency)[0] == 1

@@ -53,13 +53,14 @@ out = {}
 for name in ("exact", "ivf", "hnsw", "cosine", "users", "primal-dual"):
     out[name] = {}
     for n_jobs in (1, 2, 4):
-        options = {"degree": 8, "random_state": 5, "n_jobs": n_jobs}
+        options = {"degree": 8, "random_state": 5, "options": {"n_jobs": n_jobs}}
         if name == "users":
             graph = learn_bipartite_graph(points[:900], points[900:], candidates="ivf", **options)
         elif name == "cosine":
             graph = learn_graph(points, metric="cosine", **options)
         elif name == "primal-dual":
-            graph = learn_graph(points, solver="primal-dual", tol=1e-2, **options)
+            options["options"] |= {"solver": "primal-dual", "tol": 1e-2}
+            graph = learn_graph(points, **options)
         else:
             graph = learn_graph(points, candidates=name, **options)
         out[name][str(n_jobs)] = digest(graph)
@@ -91,11 +92,43 @@ print(json.dumps({
         assert found == digests[name]["1"]
 
 
+LARGE = """
+from truegraph.distributed import learn_graph as learn_in_parts
+from truegraph.learning.solve import kernels, solver, stiff_part
+from truegraph.runtime.threads import thread_limit
+solver.SMALL = stiff_part.SMALL = 0  # problems of all sizes take all threads
+nodes, out = 60_000, set()
+start = np.arange(nodes + 1) * 2
+columns = np.stack([np.roll(np.arange(nodes), 1), np.roll(np.arange(nodes), -1)], axis=1).ravel()
+diagonal = 2.5 + rng.random(nodes)
+matrix = (start, np.full(nodes, 2), columns, -np.ones(2 * nodes), diagonal)
+right, found = rng.normal(size=nodes), np.empty(nodes)
+for threads in 25 * (1, 2, 8):
+    with thread_limit(threads):
+        kernels.conjugate_gradients(matrix, right, 1e-8, found)
+    out.add(found.tobytes())
+graphs, parts = set(), set()
+for threads in 2 * (1, 2, 8):
+    given = {"random_state": 0, "options": {"n_jobs": threads}}
+    graphs.add(digest(learn_graph(points, 8, **given)))
+    parts.add(digest(learn_in_parts(points, 8, **given).load()))
+print(json.dumps([len(out), len(graphs), len(parts)]))
+"""
+
+
+@pytest.mark.parametrize("layer", ["tbb", "omp", "workqueue"])
+def test_large_problems_have_the_same_bits_on_every_threading_layer(
+    layer: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMBA_THREADING_LAYER", layer)
+    assert run(LARGE, threads=8) == [1, 1, 1]
+
+
 def test_two_seeds_may_differ_and_one_seed_may_not() -> None:
     points = np.random.default_rng(1).normal(size=(800, 8))
 
     def ivf(seed: int) -> tuple[float, bytes]:
-        graph = learn_graph(points, 5, candidates="ivf", random_state=seed)
+        graph = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=seed)
         return graph.certificate.recall, graph.adjacency.data.tobytes()
 
     assert ivf(3) == ivf(3)
@@ -105,9 +138,9 @@ def test_two_seeds_may_differ_and_one_seed_may_not() -> None:
 def test_the_global_random_state_is_neither_used_nor_changed() -> None:
     points = np.random.default_rng(2).normal(size=(300, 3))
     np.random.seed(1)  # noqa: NPY002
-    first = learn_graph(points, 5, candidates="ivf", random_state=0).adjacency
+    first = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=0).adjacency
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    second = learn_graph(points, 5, candidates="ivf", random_state=0).adjacency
+    second = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=0).adjacency
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
     assert (first != second).nnz == 0
 
@@ -117,7 +150,12 @@ def test_the_number_of_threads_is_left_as_it_was(n_jobs: int) -> None:
     import numba
 
     before = numba.get_num_threads()
-    learn_graph(np.random.default_rng(3).normal(size=(50, 2)), 5, n_jobs=n_jobs)
+    learn_graph(
+        np.random.default_rng(3).normal(size=(50, 2)),
+        5,
+        graph_model="paper",
+        options={"n_jobs": n_jobs},
+    )
     assert numba.get_num_threads() == before
 
 

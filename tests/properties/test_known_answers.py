@@ -1,4 +1,4 @@
-"""Problems with a known answer, from `truegraph.testing`."""
+"""Problems with a known answer, from `lab.known_problems`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.sparse.csgraph import connected_components
-
-from truegraph import learn_graph
-from truegraph.testing import (
+from lab.known_problems import (
     KnownProblem,
     dual_bound,
     planted_clusters,
@@ -18,12 +15,20 @@ from truegraph.testing import (
     ring,
     two_nodes,
 )
+from scipy.sparse.csgraph import connected_components
+
+from truegraph import learn_graph
 
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
 
 def assert_learned(problem: KnownProblem, accuracy: float = 1e-6) -> None:
-    graph = learn_graph(problem.points, theta=problem.theta, scope="global", tol=1e-13)
+    graph = learn_graph(
+        problem.points,
+        graph_model="paper",
+        scope="global",
+        options={"theta": problem.theta, "tol": 1e-13},
+    )
     largest = problem.adjacency.max()
     assert abs(graph.adjacency - problem.adjacency).max() <= accuracy * largest
     assert graph.certificate.scope == "global"
@@ -80,7 +85,7 @@ def test_the_checks_know_the_optimum_of_the_simplex() -> None:
 @pytest.mark.parametrize("degree", [3, 6])
 def test_planted_clusters_are_the_components(degree: float) -> None:
     points, labels = planted_clusters(5, 30, random_state=4)
-    graph = learn_graph(points, degree=degree, scope="global")
+    graph = learn_graph(points, graph_model="paper", degree=degree, scope="global")
     count, components = connected_components(graph.adjacency)
     across = graph.adjacency.tocoo()
     assert (labels[across.row] == labels[across.col]).all()

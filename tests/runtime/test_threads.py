@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numba
 import pytest
 import torch
+from threadpoolctl import threadpool_info
 
 from truegraph.errors import InputError
-from truegraph.runtime.threads import thread_limit, use_threads
+from truegraph.runtime.threads import one_blas_thread, thread_limit, use_threads
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +57,17 @@ def test_limits_only_the_compiled_loops() -> None:
 def test_zero_threads_are_refused(limit) -> None:
     with pytest.raises(InputError, match="n_jobs=0"), limit(0):
         pass
+
+
+def test_blas_has_its_threads_again_after_blocks_that_overlap() -> None:
+    def threads() -> list[int]:
+        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+    before = threads()
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert set(threads()) == {1}
+    second.__exit__(None, None, None)
+    assert threads() == before

@@ -1,4 +1,4 @@
-"""The program ``truegraph``: its commands, and what becomes of errors.
+"""The program ``truegraph``: its commands, and how errors are shown.
 
 Exit codes: 0 when all went well, 2 for bad usage or input, 130 when interrupted, 1 otherwise.
 Heavy modules are imported inside the commands, so that help and errors come at once.
@@ -16,21 +16,35 @@ import typer
 
 import truegraph
 from truegraph.cli.classify import classify
-from truegraph.cli.common.options import LET_THROUGH
-from truegraph.cli.compare import compare_commands
+from truegraph.cli.compare import compare
 from truegraph.cli.data import data_commands
 from truegraph.cli.explore import explore
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
+from truegraph.cli.output import OURS
+from truegraph.cli.predict import predict
 from truegraph.cli.recommend import recommend
-from truegraph.cli.report import report
-from truegraph.cli.reproduce import reproduce
 from truegraph.errors import TruegraphError
 from truegraph.extras import with_remedy
 
 _BAD_INPUT = 2
 _INTERRUPTED = 130
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # of click, wherever this typer keeps it
+
+_COMPARABLE = {
+    "classify": "gcn,bgcn,auto",
+    "links": "vgae,bvgae,auto",
+    "recommend": "ease,auto",
+}
+_EXAMPLES: dict[Any, str] = {
+    learn: "learn points.csv --degree 10 --out graph.csv --out graph.png",
+    classify: "classify --edges edges.csv --labels labels.csv --out classes.csv",
+    predict: "predict model --features new.csv --out predictions.csv",
+    links: "links --edges edges.csv --top 20 --out links.csv",
+    recommend: "recommend --interactions ratings.csv --user user_id --item item_id --out lists.csv",
+    explore: "explore graph.npz --predictions classes.csv --out explorer.html",
+    compare: "compare classify cora --per-class 5 --models gcn,bgcn,auto",
+}
 
 app = typer.Typer(
     name="truegraph",
@@ -39,30 +53,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
-app.command(
-    epilog="Example: truegraph learn points.csv --degree 10 --out graph.csv --picture graph.png"
-)(learn)
-app.command(
-    context_settings=LET_THROUGH,
-    epilog="Example: truegraph classify --edges edges.csv --labels labels.csv --out classes.csv",
-)(classify)
-app.command(
-    context_settings=LET_THROUGH,
-    epilog="Example: truegraph links --edges edges.csv --top 20 --out links.csv",
-)(links)
-app.command(
-    context_settings=LET_THROUGH,
-    epilog="Example: truegraph recommend --interactions ratings.csv --user user_id "
-    "--item item_id --out recommendations.csv",
-)(recommend)
-app.command(
-    epilog="Example: truegraph explore graph.npz --predictions classes.csv --out explorer.html"
-)(explore)
-app.add_typer(compare_commands, name="compare")
-app.command(epilog="Example: truegraph reproduce table1 --datasets cora --labels 5 --trials 10")(
-    reproduce
-)
-app.command(epilog="Example: truegraph report runs/table1 --out table1.html")(report)
+for _command, _example in _EXAMPLES.items():
+    app.command(epilog=f"Example: truegraph {_example}")(_command)
 app.add_typer(data_commands, name="data")
 
 
@@ -104,6 +96,7 @@ def run(arguments: Sequence[str]) -> int:
             return 0 if isinstance(end.__context__, BrokenPipeError) else _ended(end.code)
         except _WRONG_USAGE as error:  # wrong usage: the line of usage, then the error
             error.show()
+            _hint_at_comparing(arguments)
             return int(error.exit_code)
         except TruegraphError as error:
             return _failed(str(error), _BAD_INPUT)
@@ -121,6 +114,19 @@ def run(arguments: Sequence[str]) -> int:
                 "TRUEGRAPH_TRACEBACK=1 to see where, and report it.",
                 1,
             )
+
+
+def _hint_at_comparing(arguments: Sequence[str]) -> None:
+    """Name the right command to who gave a data set's name to one that takes files."""
+    command, *words = arguments or [""]
+    if command not in _COMPARABLE:
+        return
+    from truegraph.data.registry import INTERACTION_SETS, REGISTRY
+
+    if any(word.lower() in {*REGISTRY, *INTERACTION_SETS} for word in words):
+        more = [] if "--models" in words else ["--models", _COMPARABLE[command]]
+        again = " ".join([command, *words, *more])
+        print(f"To compare models on a data set, use: truegraph compare {again}", file=sys.stderr)
 
 
 def _ended(found: object) -> int:
@@ -144,6 +150,6 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """Print a warning meant for users; the others are for programmers."""
-    if issubclass(category, UserWarning):
+    """Print a warning of ours; those of other packages are for programmers."""
+    if issubclass(category, OURS):
         print(f"Warning: {message}", file=sys.stderr)

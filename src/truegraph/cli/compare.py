@@ -1,297 +1,264 @@
-"""``truegraph compare``: which model is best, over several splits of a data set or of one's files.
-
-A comparison is an experiment of its own: it has the store, the tables and the page of
-``truegraph reproduce``, and the same command continues it where it was stopped.
-"""
+"""``truegraph compare``: which model is best, over several splits of a data set or of own files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.common import options as cli
-from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, option
-from truegraph.cli.common.outputs import announce, check_target_folder, print_json, print_rows
-from truegraph.cli.common.table_options import NodeFiles
+from truegraph.cli import options as cli
+from truegraph.cli.options import INPUT, MODEL, OUTPUT, RUNNING, option
+from truegraph.cli.output import (
+    Output,
+    announce,
+    check_target_folder,
+    compilation_note,
+    print_json,
+    print_rows,
+    print_table,
+)
 from truegraph.errors import InputError
-from truegraph.tasks.classify.names import GRAPH_LEARNERS
-from truegraph.tasks.classify.names import MODELS as CLASSIFIERS
-from truegraph.tasks.links.names import BAYESIAN as BAYESIAN_LINKS
-from truegraph.tasks.links.names import MODELS as LINK_PREDICTORS
-from truegraph.tasks.recommend.names import BAYESIAN as BAYESIAN_RECOMMENDERS
-from truegraph.tasks.recommend.names import CLOSED_FORM
-from truegraph.tasks.recommend.names import MODELS as RECOMMENDERS
 
 if TYPE_CHECKING:
-    from truegraph.experiments import Experiment
-    from truegraph.experiments.runner import RunSummary
-    from truegraph.report.runs import Run
+    from truegraph.comparison import Comparison
 
-compare_commands = typer.Typer(
-    no_args_is_help=True,
-    help="Compare models over several splits, on a data set or on your own files.",
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Comparison:
-    """What the comparisons have in common: what is compared on, and how it is run and shown."""
-
-    dataset: str | None = typer.Argument(
-        None,
-        metavar="DATASET",
-        help="Name of a data set (see: truegraph data list); leave it out to use files.",
-        show_default=False,
-        rich_help_panel=INPUT,
-    )
-    models: str
-    trials: int = option(MODEL, "Splits to draw and train on.", value=10, least=1)
-    seed: int = cli.seed_option("Seed; trial t uses seed + t.")
-    out: Path | None = option(
-        OUTPUT,
-        "Folder of trials, tables, pictures and report.html.",
-        metavar="FOLDER",
-        default="runs/compare-TASK-DATASET",
-    )
-    as_json: bool = cli.JSON
-    cache: Path | None = cli.CACHE
-    jobs: int | None = cli.PROCESSES
-    retry_failed: bool = cli.RETRY_FAILED
-    quiet: bool = cli.QUIET
+_OWN = {  # options of each task; the first file is needed
+    "classify": ("labels", "edges", "features", "per_class", "split", "groups"),
+    "links": ("edges", "features"),
+    "recommend": ("interactions", "split", "time"),
+}
+_PRINTED = {  # of the metrics, all of which are in the files
+    "classify": ["accuracy", "macro_f1", "negative_log_likelihood", "expected_calibration_error"],
+    "links": ["auc", "ap", "hits_50", "mrr", "expected_calibration_error"],
+    "recommend": ["recall@20", "ndcg@20", "hit@20", "coverage@20"],
+}
 
 
-def _models(text: str, value: str) -> Any:
-    return option(MODEL, text, metavar="NAME,...", value=value)
+def compare(
+    task: Annotated[
+        str,
+        typer.Argument(metavar="TASK", help="classify, links or recommend.", rich_help_panel=INPUT),
+    ],
+    dataset: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DATASET",
+            help="Name of a data set (see: truegraph data list); leave it out to use files.",
+            show_default=False,
+            rich_help_panel=INPUT,
+        ),
+    ] = None,
+    edges: cli.Edges = None,
+    features: cli.Features = None,
+    labels: cli.Labels = None,
+    columns: cli.Columns = None,
+    id_column: cli.IdColumn = None,
+    ends: cli.Ends = None,
+    interactions: cli.InteractionFile = None,
+    user: cli.User = None,
+    item: cli.Item = None,
+    rating: cli.Rating = None,
+    time: cli.Time = None,
+    models: Annotated[
+        str | None,
+        option(
+            MODEL,
+            "Models by name; a wrong name gets the list of all.",
+            metavar="NAME,...",
+            show_default="gcn,bgcn,auto; vgae,bvgae,auto; ease,auto",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        option(
+            MODEL,
+            "An option of a model by its name in Python, such as bgcn.degree=10; can be repeated.",
+            "--option",
+            metavar="MODEL.NAME=VALUE",
+        ),
+    ] = None,
+    trials: Annotated[
+        int | None,
+        option(MODEL, "Splits to fit on.", min=1, show_default="10; of recommend 3"),
+    ] = None,
+    per_class: Annotated[
+        int | None,
+        option(MODEL, "classify: training labels of each class.", min=1, show_default="5"),
+    ] = None,
+    split: Annotated[
+        str | None,
+        option(
+            MODEL,
+            "classify: random or the published one (fixed); recommend: random or by time.",
+            metavar="random|fixed|time",
+            show_default="random; with --time by time",
+        ),
+    ] = None,
+    groups: Annotated[
+        str | None,
+        option(
+            MODEL,
+            "classify: column of the features; nodes with the same value, such as the visits of "
+            "one patient, are never split between training and test.",
+            metavar="COLUMN",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        option(
+            OUTPUT,
+            "Folder of trials, tables and page.",
+            metavar="FOLDER",
+            show_default="runs/compare-TASK-DATASET",
+        ),
+    ] = None,
+    as_json: cli.Json = False,
+    seed: cli.Seed = 0,
+    jobs: Annotated[
+        int | None,
+        option(RUNNING, "Trials to run at once.", metavar="N", min=1, show_default="all cores"),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        option(
+            RUNNING, "Run on the Dask cluster of this scheduler: tcp://HOST:PORT.", metavar="URL"
+        ),
+    ] = None,
+    quiet: cli.Quiet = False,
+) -> None:
+    """Compare models on the same random splits of a data set or of your own files.
+
+    Prints a table of means, and names a winner only if it is significantly better than every other
+    model. Finished trials are kept: the same command goes on after an interruption, and tries
+    again what failed.
+    """
+    cli.choice("TASK", task, tuple(_OWN))
+    files = {"edges": edges, "features": features, "labels": labels, "interactions": interactions}
+    own = {"per_class": per_class, "split": split, "groups": groups}
+    _check_belongs(task, files | own | {"time": time})
+    name = _name(task, dataset, files)
+    folder = out or Path("runs") / f"compare-{task}-{name}"
+    check_target_folder("--out", folder)
+    if time is not None and split is None:
+        own["split"] = "time"
+    output = Output(as_json=as_json, quiet=quiet)
+    output.say(f"Comparing on {name}; trials go to {folder}.", *compilation_note(40))
+    data: Any = name
+    if dataset is None and interactions is not None:
+        data = cli.read_interactions(interactions, user, item, rating, time)
+    elif dataset is None:
+        data = cli.read_nodes(files, cli.reading(columns, None, id_column, ends, None), output)
+    chosen: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
+    if groups is not None:
+        chosen["groups"] = _groups(features, groups)
+    from truegraph import comparison
+
+    try:
+        found = comparison.compare(
+            task,
+            data,
+            None if models is None else [word.strip() for word in models.split(",")],
+            trials=trials,
+            seed=seed,
+            options=_options(settings),
+            **chosen,
+            out=folder,
+            workers=jobs,
+            cluster=cluster,
+            retry_failed=True,
+            progress=not quiet,
+        )
+    except KeyboardInterrupt:
+        announce(f"Finished trials are kept in {folder}. Run the same command to continue.")
+        raise typer.Exit(130) from None
+    written = _write(found, folder)
+    if as_json:
+        print_json(found.to_dict() | {"out": str(folder)})
+    elif not quiet:
+        _print_summary(found, folder, written)
+    if found.outcome.failed:
+        raise typer.Exit(1)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Classify(_Comparison, NodeFiles):
-    labels: Path | None = cli.LABELS
-    component: str = option(INPUT, "Nodes to use.", metavar="full|largest", value="full")
-    models: str = _models(
-        f"Models, the first one to compare with: {', '.join(CLASSIFIERS)}.", "gcn,bgcn,auto"
-    )
-    per_class: int = option(MODEL, "Training labels per class.", value=5, least=1)
-    split: str = option(
-        MODEL, "random, or the published split (fixed).", metavar="random|fixed", value="random"
-    )
-    degree: float | None = cli.DEGREE
-    samples: int | None = cli.SAMPLES
+def _check_belongs(task: str, given: Mapping[str, Any]) -> None:
+    """Raise an InputError for an option of another task."""
+    for name, value in given.items():
+        if value is not None and name not in _OWN[task]:
+            shown = f"--{name.replace('_', '-')}"
+            raise InputError(f"{shown} is not an option of compare {task}; remove it.")
 
 
-@compare_commands.command(
-    epilog="Example: truegraph compare classify cora --per-class 5 --models gcn,bgcn,auto"
-)
-@cli.takes(_Classify)
-def classify(asked: _Classify) -> None:
-    """Compare node classifiers on test nodes: accuracy and calibration."""
-    files = {"edges": asked.edges, "features": asked.features, "labels": asked.labels}
-    name = _dataset(asked.dataset, files, "labels", "cora")
-    if asked.dataset is None and asked.edges is None and asked.features is None:
-        raise InputError("--labels alone is not enough; add --edges, --features or both.")
-    names = cli.model_names(asked.models, CLASSIFIERS)
-    chosen = cli.classifier_options(names, asked.degree, asked.samples)
-    # One embedding serves all trials: it sees no labels, and is most of the cost of a trial.
-    learning = chosen | {"embedding_seed": asked.seed}
-    from truegraph.evaluation import METRICS
-
-    content = {
-        "task": "classification",
-        "metrics": list(METRICS),
-        "labels": asked.per_class,
-        "split": cli.choice("--split", asked.split, ("random", "fixed")),
-        "component": cli.choice("--component", asked.component, ("full", "largest")),
-        "models": [_entry(model, learning if model in GRAPH_LEARNERS else {}) for model in names],
-        "keep": ["graph"],
-    }
-    _compare("classify", name, files, content, {"options": chosen}, asked)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Links(_Comparison, NodeFiles):
-    component: str = option(INPUT, "Nodes to use.", metavar="full|largest", value="largest")
-    models: str = _models(
-        f"Models: {', '.join(LINK_PREDICTORS)}. A b in front, as in bvgae, means the Bayesian "
-        "version.",
-        "vgae,bvgae",
-    )
-    degree: float | None = cli.DEGREE
-    decoder_target: str | None = cli.DECODER_TARGET
-
-
-@compare_commands.command(epilog="Example: truegraph compare links cora --models vgae,bvgae")
-@cli.takes(_Links)
-def links(asked: _Links) -> None:
-    """Compare link predictors on hidden links: ranking and calibration."""
-    files = {"edges": asked.edges, "features": asked.features}
-    name = _dataset(asked.dataset, files, "edges", "cora")
-    names = cli.model_names(asked.models, LINK_PREDICTORS)
-    chosen = cli.link_options(names, asked.degree, asked.decoder_target)
-    content = {
-        "task": "links",
-        "component": cli.choice("--component", asked.component, ("full", "largest")),
-        "models": [_entry(model, chosen if model in BAYESIAN_LINKS else {}) for model in names],
-        "metrics": ["auc", "ap", "hits_50", "mrr", "expected_calibration_error"],
-    }
-    _compare("links", name, files, content, {"options": chosen}, asked)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Recommend(_Comparison, cli.InteractionFile):
-    models: str = _models(
-        f"Models, the first one to compare with: {', '.join(RECOMMENDERS)}. A b in front, as in "
-        "bngcf, means the Bayesian version.",
-        "ngcf,bngcf",
-    )
-    trials: int = option(MODEL, "Splits to draw and train on.", value=1, least=1)
-    mask: str = option(
-        MODEL,
-        "Interactions excluded as candidates in the test.",
-        metavar="train|train+validation",
-        value="train",
-    )
-    fractions: str | None = cli.FRACTIONS
-    epochs: int | None = cli.EPOCHS
-
-
-@compare_commands.command(
-    epilog="Example: truegraph compare recommend planted --models ease,refined"
-)
-@cli.takes(_Recommend)
-def recommend(asked: _Recommend) -> None:
-    """Compare recommenders on held-out interactions: recall, NDCG and coverage."""
-    files: dict[str, Any] = {entry.name: getattr(asked, entry.name) for entry in _FILE}
-    files |= {name: None for name in ("min_per_user", "min_per_item") if files[name] == 1}
-    name = _dataset(asked.dataset, files, "interactions", "planted")
-    cli.check_ratings(asked.rating, asked.min_rating)
-    names = cli.model_names(asked.models, RECOMMENDERS)
-    settings, bayesian = cli.recommender_options(names, asked.epochs, asked.fractions)
-    own = {model: bayesian if model in BAYESIAN_RECOMMENDERS else settings for model in names}
-    content = {
-        "task": "recommendation",
-        "split": "random" if asked.time is None else "time",
-        "mask": cli.choice("--mask", asked.mask, ("train", "train+validation")),
-        "models": [_entry(model, {} if model in CLOSED_FORM else own[model]) for model in names],
-        "metrics": [*_AT_TWENTY, "recall@10", "ndcg_ngcf@10", "coverage@20"],
-        "keep": ["users"],
-    }
-    _compare("recommend", name, files, content, {"settings": settings}, asked)
-
-
-_FILE = fields(cli.InteractionFile)
-_AT_TWENTY = ("recall@20", "ndcg_ngcf@20", "ndcg@20")
-
-
-def _entry(model: str, settings: Mapping[str, Any]) -> dict[str, Any]:
-    return {"name": model, **settings}
-
-
-def _dataset(dataset: str | None, files: Mapping[str, Any], needed: str, example: str) -> str:
+def _name(task: str, dataset: str | None, files: Mapping[str, Path | None]) -> str:
     """Return the name of the data set, or that of the file which stands for one's own."""
-    given = [f"--{key.replace('_', '-')}" for key, value in files.items() if value is not None]
+    given = [f"--{key}" for key, path in files.items() if path is not None]
     if dataset is not None and given:
         raise InputError(
             f"DATASET {dataset!r} and {' and '.join(given)} are given; use one or the other."
         )
     if dataset is not None:
         return dataset.lower()
-    if files[needed] is None:
+    needed = _OWN[task][0]
+    path = files[needed]
+    if path is None:
+        example = "planted" if task == "recommend" else "cora"
         raise InputError(
             f"there is nothing to compare on; name a data set, such as {example}, or give your own "
             f"files with --{needed}."
         )
-    return Path(files[needed]).name
+    return path.stem
 
 
-def _compare(
-    verb: str,
-    name: str,
-    files: Mapping[str, Any],
-    content: Mapping[str, Any],
-    chosen: Mapping[str, Any],
-    running: _Comparison,
-) -> None:
-    """Run the experiment of a comparison, then write and show what its trials came to."""
-    models = [entry["name"] for entry in content["models"]]
-    folder = running.out or Path("runs") / f"compare-{verb}-{name}"
-    check_target_folder("--out", folder)
-    if not running.quiet:
-        announce(f"Comparing {', '.join(models)} on {name}; trials go to {folder}.")
-    from truegraph.cli.common.running import run_stored
-    from truegraph.experiments import Experiment
+def _groups(features: Path | None, column: str) -> list[str]:
+    """Return the value of a column of the features file for every node."""
+    if features is None:
+        raise InputError(f"--groups {column} is a column of the features; give --features.")
+    from truegraph.data.tables import open_table
 
-    own = {key: _plain(value) for key, value in files.items() if value is not None}
-    about = {
-        "name": f"compare-{verb}-{name}",
-        "title": f"{_TITLES[verb]} on {name}: {', '.join(models)}",
-        "datasets": [name],
-        "trials": running.trials,
-        "seed": running.seed,
-    }
-    if own:
-        about["files"] = {name: own}
-    experiment = Experiment.from_dict({**about, **content})
-    summary = run_stored(
-        experiment,
-        folder,
-        running.quiet,
-        jobs=running.jobs,
-        cache=running.cache,
-        retry_failed=running.retry_failed,
-    )
-    _show(experiment, folder, summary, chosen, running)
-    if summary.failed:
-        raise typer.Exit(1)
+    table = open_table(features)
+    if column not in table.names:
+        raise InputError(f"--groups {column}: {features} has the columns {', '.join(table.names)}.")
+    place = table.names.index(column)
+    return [str(value) for value in table.columns([place])[place]]
 
 
-_TITLES = {
-    "classify": "Node classification",
-    "links": "Link prediction",
-    "recommend": "Recommendation",
-}
+def _options(texts: Sequence[str] | None) -> dict[str, dict[str, Any]]:
+    """Return the options of each model that --option gives."""
+    found: dict[str, list[str]] = {}
+    for text in texts or ():
+        model, dot, rest = text.partition(".")
+        if not dot or "=" in model:
+            raise InputError(f"--option {text!r} must be MODEL.NAME=VALUE, such as bgcn.degree=10.")
+        found.setdefault(model.strip(), []).append(rest)
+    return {model: cli.settings(own) for model, own in found.items()}
 
 
-def _plain(value: Any) -> Any:
-    return str(value.absolute()) if isinstance(value, Path) else value
+def _write(found: Comparison, folder: Path) -> list[str]:
+    """Write tables, pictures and the page, and return the names of the files."""
+    from truegraph.data.storage import write_json, write_text
+    from truegraph.report.comparison import comparison_page, figures
+    from truegraph.report.plots import save_figure
+
+    found.to_csv(folder)
+    write_json(folder / "results.json", found.to_dict())
+    drawn = figures(found)
+    for name, figure in drawn.items():
+        save_figure(figure, folder / f"{name}.png")
+    write_text(folder / "report.html", comparison_page(found).render())
+    return ["report.html", "table.csv", "trials.csv", *(f"{name}.png" for name in drawn)]
 
 
-def _show(
-    experiment: Experiment,
-    folder: Path,
-    summary: RunSummary,
-    chosen: Mapping[str, Any],
-    running: _Comparison,
-) -> None:
-    from truegraph.report.compared import write_comparison
-    from truegraph.report.runs import Run
+def _print_summary(found: Comparison, folder: Path, files: Sequence[str]) -> None:
+    from truegraph.report.comparison import metrics_rows
+    from truegraph.wording import alike_once, counted
 
-    run = Run.read(folder).only(experiment.seeds)
-    document = write_comparison(run, chosen)
-    if running.as_json:
-        print_json(document)
-    elif not running.quiet:
-        _print_summary(run, document, summary)
-
-
-def _print_summary(run: Run, document: Mapping[str, Any], summary: RunSummary) -> None:
-    from truegraph.cli.common.running import print_table, print_trials
-    from truegraph.report.document import headline
-    from truegraph.report.summary import metrics_table
-    from truegraph.wording import alike_once
-
-    typer.echo(f"\n{headline(document)}\n")
-    if run.cells:
-        table = metrics_table(run.cells, run.experiment)
-        print_table([row[1:] for row in table.rows])  # there is one data set
-    print_trials(run.folder, summary, run.records)
-    rows = [("seconds", _seconds(document["seconds"]))]
-    rows += [("note", note) for note in alike_once(document["notes"])]
-    print_rows([*rows, ("page", str(run.folder / "report.html"))])
-
-
-def _seconds(seconds: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:.1f}" for name, value in seconds.items())
+    outcome = found.outcome
+    print_table(metrics_rows(found, _PRINTED[found.task]))
+    typer.echo(f"{found.conclusion}\n")
+    trials = f"{len(outcome.done):,} of {counted(outcome.wanted, 'trial')} done"
+    rows = [("trials", f"{trials}, {outcome.run:,} just now in {outcome.seconds:.0f} s")]
+    rows += [("note", note) for note in alike_once(found.notes)]
+    print_rows([*rows, ("written", f"{', '.join(files)} in {folder}")])
+    for record in outcome.failed:
+        announce(f"failed: {record['model']}, seed {record['seed']}: {record['error']}")

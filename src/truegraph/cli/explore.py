@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from truegraph.cli.common import options as cli
-from truegraph.cli.common.options import INPUT, OUTPUT, option
-from truegraph.cli.common.outputs import announce, check_target
+from truegraph.cli import options as cli
+from truegraph.cli.options import INPUT, OUTPUT, file_option, option
+from truegraph.cli.output import announce, check_target
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,38 +18,40 @@ if TYPE_CHECKING:
 
 
 def explore(
-    graph: Path = typer.Argument(
-        ...,
-        metavar="GRAPH",
-        help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
-        rich_help_panel=INPUT,
-    ),
-    out: Path = option(OUTPUT, "Page to write.", metavar="FILE", value=Path("explorer.html")),
-    predictions: Path | None = option(
-        INPUT, "Predictions, as truegraph classify --out writes them.", metavar="FILE"
-    ),
-    labels: Path | None = cli.LABELS,
-    features: Path | None = cli.FEATURES,
-    edges: Path | None = option(
-        INPUT, "Edges of the observed graph, to compare with.", metavar="FILE"
-    ),
-    centre: str | None = option(
-        INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"
-    ),
-    quiet: bool = cli.QUIET,
+    graph: Annotated[
+        Path,
+        typer.Argument(
+            metavar="GRAPH",
+            help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    predictions: Annotated[
+        Path | None,
+        file_option(INPUT, "Predictions, as truegraph classify --out writes them."),
+    ] = None,
+    labels: cli.Labels = None,
+    features: cli.Features = None,
+    edges: Annotated[
+        Path | None, file_option(INPUT, "Edges of the observed graph, to compare with.")
+    ] = None,
+    centre: Annotated[
+        str | None,
+        option(INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"),
+    ] = None,
+    out: Annotated[Path, file_option(OUTPUT, "Page to write.")] = Path("explorer.html"),
 ) -> None:
     """Write a page to look at a learned graph, walk along its edges and take nodes out of it.
 
     The page is one file and needs no network.
     """
-    check_target("--out", out, (".html",), str(graph))
+    check_target("--out", out, (".html",), [graph])
     if graph.suffix.lower() != ".npz":
         raise InputError(
             f"GRAPH {str(graph)!r} must be the .npz file of a learned graph; learn it with: "
             "truegraph learn INPUT --out graph.npz"
         )
-    if not quiet:
-        announce(f"Reading {graph} ...")
+    announce(f"Reading {graph} ...")
     from truegraph.learning import LearnedGraph
 
     found = LearnedGraph.load(graph)
@@ -63,12 +65,11 @@ def explore(
         title=f"{graph.name}: {found.n_nodes:,} nodes, {found.n_edges:,} edges",
     )
     page.save(out)
-    if not quiet:
-        typer.echo(f"{found.n_nodes:,} nodes, {found.n_edges:,} edges. Page: {out}")
+    typer.echo(f"{found.n_nodes:,} nodes, {found.n_edges:,} edges. Page: {out}")
 
 
 def _labels(path: Path, names: Sequence[str]) -> list[str | None]:
-    from truegraph.data.nodes.node_files import read_labels
+    from truegraph.data import read_labels
 
     class_of = read_labels(path)
     _check_known(path, class_of, names)
@@ -76,7 +77,7 @@ def _labels(path: Path, names: Sequence[str]) -> list[str | None]:
 
 
 def _features(path: Path, names: Sequence[str]) -> Any:
-    from truegraph.data.nodes.feature_files import read_features
+    from truegraph.data.feature_files import read_features
 
     found = read_features(path, known=set(names))
     values = found.values
@@ -91,19 +92,20 @@ def _features(path: Path, names: Sequence[str]) -> Any:
 
 
 def _predictions(path: Path) -> Any:
-    from truegraph.data.mixed_tables import read_mixed_table
+    from truegraph.data.tables import open_table
 
-    mixed = read_mixed_table(path)
-    frame = mixed.frame
+    table = open_table(path)
+    frame = table.frame()
     for name in ("node", "label"):
         if name in frame.columns:
-            frame[name] = mixed.text(name)
+            place = list(frame.columns).index(name)
+            frame[name] = table.columns([place])[place]
     return frame
 
 
 def _edges(path: Path, names: Sequence[str]) -> csr_array:
-    from truegraph.data.graphs.adjacency import as_adjacency
-    from truegraph.data.graphs.edge_files import read_edge_table
+    from truegraph.data.adjacency import as_adjacency
+    from truegraph.data.edge_files import read_edge_table
 
     frame = read_edge_table(path, nodes=set(names)).frame
     for column in ("source", "target"):

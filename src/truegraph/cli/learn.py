@@ -2,359 +2,343 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from truegraph.cli.common import options as cli
-from truegraph.cli.common.compilation import announce_compilation
-from truegraph.cli.common.inputs import Points, check_source, is_array, read_input
-from truegraph.cli.common.options import INPUT, MODEL, OUTPUT, SEARCH, flag, option
-from truegraph.cli.common.outputs import (
-    GRAPH_ENDINGS,
-    PICTURE_ENDINGS,
-    announce,
-    check_escape,
-    check_target,
-    print_json,
-    print_rows,
-    recorded_warnings,
-    report_target,
-    write_learned,
-    write_page,
-)
-from truegraph.cli.common.table_options import TableOptions
-from truegraph.cli.learn_partitioned import LargeOptions, learned_in_partitions
-from truegraph.cli.learn_posterior import (
-    check_posterior,
-    infer,
-    posterior_document,
-    posterior_rows,
-    write_table,
-)
-from truegraph.runtime.memory import peak_memory_mb
+from truegraph.cli import options as cli
+from truegraph.cli.learn_partitioned import learned_in_partitions
+from truegraph.cli.options import INPUT, LARGE, MODEL, OUTPUT, option
+from truegraph.cli.output import GRAPHS, PICTURES, Output, write_table
+from truegraph.errors import InputError
+from truegraph.suggestions import suggestion
 from truegraph.wording import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from truegraph.data import ColumnPlan
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
-    from truegraph.report.page import Page
+    from truegraph.report.page import Part
 
-_LEARNER = (  # options that the learner takes as they are
-    *("theta", "min_degree", "metric", "scope", "candidates", "candidate_ratio"),
-    *("mutual", "solver", "tol", "max_iter"),
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Job(LargeOptions, TableOptions):
-    """What the command was asked for."""
-
-    source: str = typer.Argument(
-        ...,
-        metavar="INPUT",
-        help="A .npy, .npz, .csv or .parquet file, or a folder of .parquet; a row per node.",
-        rich_help_panel=INPUT,
-    )
-    metric: str = option(
-        INPUT,
-        "Distance between rows: sqeuclidean, cosine, or precomputed, where INPUT holds a symmetric "
-        "matrix of distances; the stored entries of a sparse one are the candidate pairs.",
-        metavar="METRIC",
-        value="sqeuclidean",
-    )
-    degree: str | None = option(
-        MODEL,
-        "Average number of edges per node; auto is 8, locally scaled and connected.",
-        metavar="NUMBER|auto",
-        default="auto",
-    )
-    theta: float | None = option(MODEL, "Sparsity parameter, instead of --degree.")
-    min_degree: int = option(MODEL, "Smallest number of edges of a node.", value=1, least=1)
-    connected: bool | None = option(
-        MODEL,
-        "Join the components by their best pairs, or not.",
-        "--connected/--not-connected",
-        default="with --degree auto",
-    )
-    posterior: bool = flag(
-        MODEL,
-        "Say how certain the graph is; a .csv file then gets a row for every candidate pair, "
-        "with the columns mean, std, inclusion, lower and upper.",
-        "--posterior",
-    )
-    samples: int | None = option(
-        MODEL, "Draw this many graphs, instead of the quick mean field.", least=1
-    )
-    concentration: float | None = option(
-        MODEL, "How narrow the posterior is.", default="2 / squared mean weight"
-    )
-    excess: float | None = option(
-        MODEL,
-        "Instead of --concentration: by how much the mean weights exceed the learned ones, "
-        "e.g. 0.1.",
-    )
-    scope: str = option(
-        SEARCH,
-        "Optimal among the candidate pairs, or proved to be so among all pairs.",
-        metavar="candidates|global",
-        value="candidates",
-    )
-    candidates: str = option(
-        SEARCH, "Engine of the neighbour search.", metavar="auto|exact|hnsw|ivf", value="auto"
-    )
-    candidate_ratio: float = option(SEARCH, "Candidate neighbours per wanted edge.", value=3.0)
-    mutual: bool = flag(SEARCH, "Candidates must be neighbours of each other.", "--mutual")
-    local_scaling: str | None = option(
-        SEARCH,
-        "Divide distances by those to the neighbour of this rank.",
-        metavar="N|none",
-        default="7 with --degree auto",
-    )
-    solver: str = option(
-        SEARCH,
-        "primal-dual is the paper's algorithm.",
-        metavar="newton|primal-dual",
-        value="newton",
-    )
-    tol: float = option(SEARCH, "Relative duality gap to reach.", value=1e-6)
-    max_iter: int | None = option(
-        SEARCH, "Iterations per solve.", default="newton 500; primal-dual 1000"
-    )
-    seed: int = cli.seed_option("Seed of approximate search and of draws.", SEARCH, 2**32 - 1)
-    out: Path | None = option(
-        OUTPUT,
-        "Graph: .npz (with its certificate and the plan of the columns), or .csv, .parquet or "
-        ".graphml (with the nodes' names).",
-        metavar="FILE",
-    )
-    picture: Path | None = option(
-        OUTPUT, "Adjacency matrix as a .png, .svg or .pdf file.", metavar="FILE"
-    )
-    escape_formulas: bool = cli.ESCAPE_FORMULAS
-    report: Path | None = option(
-        OUTPUT,
-        "Page with the graph and how it came about, an .html file; none: no page.",
-        metavar="FILE",
-        default="beside --out, else INPUT-graph.html here",
-    )
-    as_json: bool = cli.JSON
-    jobs: int | None = cli.THREADS
-    quiet: bool = cli.QUIET
-
-    def options(self) -> dict[str, Any]:
-        """Return the options of the learner."""
-        return {
-            **{name: getattr(self, name) for name in _LEARNER},
-            **dict.fromkeys(("alpha", "beta", "first_theta")),
-            "degree": None if self.degree is None else _number_or_text(float, self.degree),
-            "local_scaling": _rank(self.local_scaling),
-            "connected": "auto" if self.connected is None else self.connected,
-            "random_state": self.seed,
-            "n_jobs": self.jobs,
-        }
-
-    @property
-    def page(self) -> Path | None:
-        """The file of the page, if there is to be one."""
-        return report_target(self.report, self.out or Path(f"{Path(self.source).stem}-graph.npz"))
+# Parameters of the learner; all else that --option names is one of its options.
+_PARAMETERS = {
+    **{"degree": "auto", "metric": "sqeuclidean", "graph_model": "scaled"},
+    **{"candidates": "auto", "scope": "candidates", "random_state": None},
+}
+_ENDS = ({"source", "target"}, {"from", "to"}, {"src", "dst"}, {"head", "tail"})
+_MOST_EDGE_COLUMNS = 5  # of a list of edges: ends, weight, time and the like
+_LEVEL, _CERTAIN = 0.9, 0.95  # of the posterior's intervals; probability of a certain edge
 
 
-@cli.takes(_Job)
-def learn(job: _Job) -> None:
+def learn(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="A row per node: a .npy, .npz, .csv, .parquet or .xlsx file, - for standard "
+            "input, or a folder of .parquet.",
+            rich_help_panel=INPUT,
+        ),
+    ],
+    metric: Annotated[
+        str,
+        option(
+            INPUT,
+            "Distance between rows: sqeuclidean, cosine, or precomputed, where INPUT holds a "
+            "symmetric matrix of distances; the stored entries of a sparse one are the candidate "
+            "pairs.",
+            metavar="METRIC",
+        ),
+    ] = "sqeuclidean",
+    columns: cli.Columns = None,
+    drop: cli.Drop = None,
+    id_column: cli.IdColumn = None,
+    degree: Annotated[
+        str, option(MODEL, "Average number of edges per node; auto is 8.", metavar="NUMBER|auto")
+    ] = "auto",
+    scope: Annotated[
+        str,
+        option(
+            MODEL,
+            "Optimal among the candidate pairs, or proved to be so among all pairs.",
+            metavar="candidates|global",
+        ),
+    ] = "candidates",
+    given: cli.Settings = None,
+    posterior: Annotated[
+        bool,
+        option(
+            MODEL,
+            "Say how certain the graph is; a .csv file then gets a row for every candidate pair, "
+            "with the columns mean, std, inclusion, lower and upper.",
+            "--posterior",
+        ),
+    ] = False,
+    seed: cli.Seed = 0,
+    out: Annotated[
+        list[Path] | None,
+        option(
+            OUTPUT,
+            "Graph: .npz (with its certificate and the plan of the columns), or .csv, .parquet or "
+            ".graphml (with the nodes' names); can be repeated, for its picture as a .png, .svg "
+            "or .pdf file, and for the page, which else goes beside the graph.",
+            metavar="FILE",
+        ),
+    ] = None,
+    as_json: cli.Json = False,
+    memory: Annotated[
+        str | None,
+        option(
+            LARGE,
+            "Memory of a process, such as 8GB; points that need more are learned in partitions.",
+            metavar="SIZE",
+            show_default="80 % of this machine's",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        option(LARGE, "Run on the workers of a Dask scheduler.", metavar="ADDRESS"),
+    ] = None,
+    storage: Annotated[
+        Path | None,
+        option(
+            LARGE,
+            "Folder for intermediate results, on a disk that all workers see; with it, a killed "
+            "run continues.",
+            metavar="FOLDER",
+            show_default="beside --out",
+        ),
+    ] = None,
+    jobs: cli.Jobs = None,
+    quiet: cli.Quiet = False,
+) -> None:
     """Learn the most probable graph of a table of points, and say how good it is."""
-    if not Path(job.source).is_dir():
-        check_source(job.source)
-    if not job.quiet:
-        announce(f"Reading {job.source} ...")
+    _check_source(source)
+    output = Output(out or (), as_json=as_json, quiet=quiet)
+    output.say(f"Reading {source} ...")
+    settings = _settings(given, metric, degree, scope, seed, jobs)
+    large = {"memory": memory, "cluster": cluster, "storage": storage}
+    if learned_in_partitions(source, settings, large, posterior, output):
+        return
+    output.check([Path(source)], (GRAPHS, PICTURES))
+    file, drawn = output.file(*GRAPHS), output.file(*PICTURES)
+    if posterior and file is not None and file.suffix.lower() != ".csv":
+        raise InputError(
+            f"--out {file}: the posterior is written to .csv only. Let the name end in .csv; of a "
+            "graph in an .npz file, LearnedGraph.load(...).posterior() gives it later."
+        )
+    checked = _checked(settings)
+    points = _read(source, metric, columns, drop, id_column)
+    output.say(*points.notes)
     from truegraph.learning import inputs
 
-    options = job.options()
-    settings = inputs.check_settings(options)
-    if learned_in_partitions(job.source, job, job.out, vars(job) | options):
-        return
-    check_target("--out", job.out, GRAPH_ENDINGS, job.source)
-    check_escape(job.escape_formulas, job.out)
-    check_target("--picture", job.picture, PICTURE_ENDINGS, job.source)
-    spread = {name: getattr(job, name) for name in ("samples", "concentration", "excess")}
-    check_posterior(job.posterior, spread, job.out)
-    page = job.page
-    # a plan takes a second to import, and arrays have none
-    plan = None if is_array(job.source) else job.plan()
-    points = read_input(job.source, plan, is_distance=job.metric == "precomputed")
-    if not job.quiet:
-        for note in points.notes:
-            announce(note)
-    inputs.check_input(job.source, points.matrix, job.metric, settings)
-    _check_names(job.out, points)
-    with recorded_warnings() as heard:
-        graph = _learn(points, options, job)
-    how = {"random_state": job.seed, "n_jobs": job.jobs, "progress": not job.quiet}
-    found = infer(graph, spread, **how) if job.posterior else None
-    _write(graph, found, job)
-    if page is not None:
-        write_page(_page(graph, points, job, heard), page)
-    if job.as_json:
-        print_json(_document(graph, found, points, job))
-    elif not job.quiet:
-        _print_summary(graph, found, points, job)
-
-
-def _number_or_text(kind: type[int] | type[float], text: str) -> float | str:
-    """Return the number that a text stands for, and other texts for the learner to judge."""
-    try:
-        return kind(text)
-    except ValueError:
-        return text
-
-
-def _rank(text: str | None) -> float | str | None:
-    """Return the rank of the neighbour that scales distances; None where that is not wanted."""
-    if text is None:
-        return "auto"
-    return None if text == "none" else _number_or_text(int, text)
-
-
-def _check_names(out: Path | None, points: Points) -> None:
-    """Find names that the format of --out cannot hold before the work, not after it."""
-    if out is None or out.suffix.lower() == ".npz" or points.node_names is None:
-        return
-    from truegraph.data.graphs.graph_files import check_format
-
-    check_format(out, points.node_names)
-
-
-def _learn(points: Points, options: dict[str, Any], job: _Job) -> LearnedGraph:
-    if not job.quiet:
-        announce_compilation("truegraph.learning", seconds=15)
+    inputs.check_input(source, points.matrix, metric, checked)
+    output.check_names(points.names, file)
     from truegraph.learning import GraphLearner
 
-    learner = GraphLearner(**options, progress=not job.quiet).fit(points.matrix)
-    return replace(learner.graph_.named(points.node_names), plan=points.plan)
+    with output.working(None, 15) as heard:
+        learner = GraphLearner(**_arguments(settings), progress=not quiet)
+        graph = learner.fit(points.matrix).graph_.named(points.names).planned(points.plan)
+    found = graph.posterior() if posterior else None
+    if file is not None and found is not None:
+        write_table(found.to_pandas(_LEVEL), file)
+    elif file is not None:
+        output.write_graph(graph, file)
+    if drawn is not None:
+        from truegraph.report.plots import adjacency, save_figure
+
+        title = f"Learned graph ({metric} distance)"
+        save_figure(adjacency(graph.adjacency, title=title, by_cluster=True), drawn)
+    _finish(graph, found, points, source, metric, output, heard)
 
 
-def _write(graph: LearnedGraph, posterior: GraphPosterior | None, job: _Job) -> None:
-    from truegraph.progress import console_progress
-
-    if job.out is None and job.picture is None:
+def _check_source(source: str) -> None:
+    """Raise an InputError unless `source` is a folder, or a kind of file that can be read."""
+    if Path(source).is_dir() or Path(source).suffix.lower() in (".npy", ".npz"):
         return
-    with console_progress(not job.quiet) as progress:
-        if job.out is not None:
-            progress.stage("write")
-            if posterior is not None:
-                write_table(posterior, job.out, escape=job.escape_formulas)
-            else:
-                write_learned(graph, graph.names, job.out, escape=job.escape_formulas)
-        if job.picture is not None:
-            progress.stage("draw")
-            _draw(graph, job, job.picture)
+    from truegraph.data.registry import REGISTRY
+    from truegraph.data.tables import is_table_file
+
+    name = source.lower()
+    if name in REGISTRY:
+        raise InputError(
+            f"learn takes your own files, not the data set {name!r}; write it to files first: "
+            f"truegraph data export {name} --out {name}, then: truegraph learn "
+            f"{name}/features.csv"
+        )
+    if not is_table_file(source):
+        raise InputError(
+            f"INPUT {source!r} cannot be read; give a .npy, .npz, .csv, .parquet or .xlsx file."
+        )
 
 
-def _draw(graph: LearnedGraph, job: _Job, picture: Path) -> None:
-    from truegraph.report.plots import adjacency, save_figure
+class _Points(NamedTuple):
+    """What a file holds: as it stands there, and as numbers."""
 
-    title = f"Learned graph ({job.metric} distance)"
-    save_figure(adjacency(graph.adjacency, title=title, by_cluster=True), picture)
+    values: Any
+    matrix: Any
+    names: Any = None
+    plan: ColumnPlan | None = None
+    notes: Sequence[str] = ()
 
 
-def _document(
-    graph: LearnedGraph, posterior: GraphPosterior | None, points: Points, job: _Job
+def _read(
+    path: str, metric: str, columns: str | None, drop: str | None, id_column: str | None
+) -> _Points:
+    """Read the points, or the distances, of a file."""
+    if Path(path).suffix.lower() in (".npy", ".npz"):
+        from truegraph.data.point_files import read_array  # not pandas, which takes a second
+
+        matrix, names = read_array(path)
+        return _Points(None if metric == "precomputed" else matrix, matrix, names)
+    from truegraph.data.feature_files import read_distances, read_features
+
+    if metric == "precomputed":
+        matrix, names = read_distances(path)
+        return _Points(None, matrix, names)
+    found = read_features(path, cli.column_plan(columns, drop, id_column))
+    _refuse_edges(path, found.values)
+    return _Points(found.values, found.matrix(), found.names, found.plan, found.notes)
+
+
+def _refuse_edges(path: str, table: Any) -> None:
+    """Raise an InputError for a list of edges, which is no table of points."""
+    columns = [str(name).strip().lower() for name in getattr(table, "columns", ())]
+    if len(columns) > _MOST_EDGE_COLUMNS or not any(ends <= set(columns) for ends in _ENDS):
+        return
+    raise InputError(
+        f"{path} is a list of edges ({', '.join(columns)}), but learn takes points, a row per "
+        f"node. Give it as edges: truegraph links --edges {path}, or with labels of some nodes: "
+        f"truegraph classify --edges {path} --labels FILE"
+    )
+
+
+def _settings(
+    given: list[str] | None, metric: str, degree: str, scope: str, seed: int, jobs: int | None
 ) -> dict[str, Any]:
+    """Return parameters and options of the learner by name, those of the command among them."""
+    settings = cli.settings(given, metric=metric, scope=scope, random_state=seed, n_jobs=jobs)
+    if not {"degree", "theta", "alpha", "beta"} & set(settings):
+        try:
+            settings["degree"] = float(degree)
+        except ValueError:
+            settings["degree"] = degree  # "auto", or for the learner to refuse
+    if settings["scope"] == "global":  # which can only be proved for distances as they are
+        settings.setdefault("graph_model", "paper")
+    return settings
+
+
+def _arguments(settings: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters of the learner, its options in one mapping."""
+    own = {name: value for name, value in settings.items() if name in _PARAMETERS}
+    return own | {"options": {name: settings[name] for name in settings if name not in own}}
+
+
+def _checked(settings: dict[str, Any]) -> Any:
+    """Check the settings, without the second that importing the learner takes."""
+    from truegraph.learning.settings import OPTIONS, check_settings
+
+    known = {**_PARAMETERS, **OPTIONS}
+    for name in settings:
+        if name not in known:
+            raise InputError(f"the graph learner has no option {name!r}.{suggestion(name, known)}")
+    return check_settings(_PARAMETERS | _arguments(settings))
+
+
+def _finish(
+    graph: LearnedGraph,
+    posterior: GraphPosterior | None,
+    points: _Points,
+    source: str,
+    metric: str,
+    output: Output,
+    heard: Sequence[str],
+) -> None:
     certificate = graph.certificate
-    return {
-        "input": points.name,
-        "shape": list(points.matrix.shape),
-        "metric": job.metric,
-        "nodes": graph.n_nodes,
-        "edges": graph.n_edges,
-        "mean_degree": certificate.degree,
-        "wanted_degree": certificate.wanted_degree,
-        "relative_gap": certificate.relative_gap,
-        "tolerance": certificate.tolerance,
-        "scope": certificate.scope,
-        "converged": certificate.converged,
-        "theta": certificate.theta,
-        "search": {
-            "engine": certificate.search,
-            "recall": certificate.recall,
-            "low_recall": certificate.low_recall,
-            "missed_objective": certificate.missed_objective,
-            "candidate_pairs": certificate.candidate_pairs,
-        },
-        "solver": certificate.solver,
-        "iterations": certificate.iterations,
-        "seconds": certificate.seconds,
-        "posterior": None if posterior is None else posterior_document(posterior),
-        "peak_memory_mb": peak_memory_mb(),
-        "out": None if job.out is None else str(job.out),
-        "picture": None if job.picture is None else str(job.picture),
-        "report": None if job.page is None else str(job.page),
-        "notes": list(points.notes),
+    about = None if posterior is None else _posterior_facts(posterior)
+    rows, columns = points.matrix.shape
+    document: dict[str, Any] = {
+        "files": {"points": source},
+        "statistics": {"rows": rows, "columns": columns, "distance": metric},
+        **{"nodes": graph.n_nodes, "edges": graph.n_edges},
+        **certificate.as_dict(),
+        **{"posterior": about, "notes": list(points.notes)},
     }
-
-
-def _page(graph: LearnedGraph, points: Points, job: _Job, heard: Sequence[str]) -> Page:
-    from truegraph.report.answer_page import answer_page, table_of
-    from truegraph.report.explorer.embedded import explorer_part
-
-    edges = graph.to_pandas().sort_values("weight", ascending=False, kind="stable")
-    certificate, degree = graph.certificate, float(graph.certificate.degree)
-    return answer_page(
-        f"Graph of {Path(points.name).name}",
-        f"{counted(graph.n_nodes, 'node')}, {counted(graph.n_edges, 'edge')}, "
-        f"{degree:.3g} per node: {_proof(certificate)}.",
-        came_in={"file": points.name, "points": points.matrix.shape, "metric": job.metric},
-        learned={"edges": graph.n_edges, "edges per node": degree, "written to": job.out},
-        sure=dict(_quality(certificate, points, job)[1:]),
-        look_at=table_of("Strongest edges", "Pairs that are surely neighbours.", edges),
-        more=explorer_part(graph, features=points.columns(job.metric)),
+    stages = document["seconds"]
+    document |= {"stages": stages, "seconds": stages.get("total", sum(stages.values()))}
+    wanted = certificate.wanted_degree
+    asked = "" if wanted is None else f" ({wanted:g} wanted)"
+    ended = "converged" if certificate.converged else "NOT converged"
+    output.finish(
+        document,
+        title=f"Graph of {Path(source).name}",
+        headline=f"Learned a graph of {graph.n_nodes:,} nodes and "
+        f"{counted(graph.n_edges, 'edge')}; mean degree {certificate.degree:.4g}{asked}",
+        verdict=verdict(certificate),
+        learned={
+            "solver": f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})",
+            "theta": f"{certificate.theta:.6g}",
+            **({} if about is None else _posterior_rows(about)),
+        },
+        parts=lambda: _parts(graph, points),
         plan=points.plan,
-        notes=points.notes,
         warnings=heard,
     )
 
 
-def _print_summary(
-    graph: LearnedGraph, posterior: GraphPosterior | None, points: Points, job: _Job
-) -> None:
-    reached, wanted = graph.certificate.degree, graph.certificate.wanted_degree
-    edges = f"{counted(graph.n_edges, 'edge')}; mean degree {reached:.4g}"
-    asked = "" if wanted is None else f" ({wanted:g} wanted)"
-    typer.echo(f"Learned a graph of {graph.n_nodes:,} nodes and {edges}{asked}")
-    certainty = [] if posterior is None else posterior_rows(posterior)
-    quality, cost = _quality(graph.certificate, points, job), _cost(graph.certificate, job)
-    print_rows([*quality, *certainty, *cost])
+def _posterior_facts(posterior: GraphPosterior) -> dict[str, Any]:
+    inclusion = posterior.inclusion().data
+    is_open = (inclusion >= 1.0 - _CERTAIN) & (inclusion <= _CERTAIN)
+    return {
+        "method": posterior.method,
+        "concentration": posterior.concentration,
+        "candidate_pairs": inclusion.size // 2,
+        "threshold": posterior.threshold,
+        "level": _LEVEL,
+        "expected_edges": float(inclusion.sum()) / 2.0,
+        "certain_edges": int((inclusion > _CERTAIN).sum()) // 2,
+        "open_pairs": int(is_open.sum()) // 2,
+        "weight_ratio": float(posterior.mean.sum() / posterior.graph.adjacency.sum()),
+    }
 
 
-def _proof(certificate: Certificate) -> str:
-    among = "of all pairs" if certificate.scope == "global" else "of the candidate pairs"
-    proved = "proved" if certificate.converged else "NOT solved, only proved"
-    return f"{proved} within {certificate.relative_gap:.1e} of the best graph {among}"
+def _posterior_rows(about: dict[str, Any]) -> dict[str, str]:
+    """Return facts of a posterior: no probability without what it depends on."""
+    given = f"concentration {about['concentration']:.4g}, {about['candidate_pairs']:,} candidates"
+    edges = (
+        f"{about['expected_edges']:,.0f} expected with a weight above {about['threshold']:.3g}; "
+        f"{about['certain_edges']:,} certain (probability above {_CERTAIN:g}), "
+        f"{about['open_pairs']:,} open"
+    )
+    return {
+        "posterior": f"{about['method']}; {given}; not calibrated to data",
+        "edges": edges,
+        "mean weights": f"{about['weight_ratio']:.3f} times those of the learned graph in all",
+    }
 
 
-def _quality(certificate: Certificate, points: Points, job: _Job) -> list[tuple[str, str]]:
-    rows, columns = points.matrix.shape
-    among = "all pairs (proved)" if certificate.scope == "global" else "the candidate pairs"
-    ended = "converged" if certificate.converged else "NOT converged"
-    recall = f"{certificate.search} search, recall {certificate.recall:.3f}"
-    found = "as given" if certificate.search == "given" else recall
-    return [
-        ("points", f"rows of {points.name}, {rows:,} x {columns:,}; {job.metric} distance"),
-        ("optimality", f"relative gap {certificate.relative_gap:.1e} among {among}"),
-        ("solver", f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})"),
-        ("theta", f"{certificate.theta:.6g}"),
-        ("candidates", f"{counted(certificate.candidate_pairs, 'pair')}, {found}"),
-    ]
+def verdict(certificate: Certificate, candidates: str = "the candidate pairs") -> dict[str, str]:
+    """Return how near a graph is to the best one, and what that rests on."""
+    is_global = certificate.scope == "global"
+    solved = "proved" if certificate.converged else "NOT solved, only proved"
+    searched = f"{certificate.search} search, recall {certificate.recall:.3f}"
+    found = "as given" if certificate.search == "given" else searched
+    todo = "" if is_global else "--scope global proves it among all pairs of plain distances"
+    return {
+        "expected": f"{solved} within {certificate.relative_gap:.1e} of the best graph among "
+        f"{'all pairs' if is_global else candidates}",
+        "rests on": "the duality gap; "
+        f"{counted(certificate.candidate_pairs, 'candidate pair')}, {found}",
+        "to do": todo if certificate.converged else "raise max_iter or tol with --option",
+    }
 
 
-def _cost(certificate: Certificate, job: _Job) -> list[tuple[str, str]]:
-    memory = peak_memory_mb()
-    written = [str(path) for path in (job.out, job.picture, job.page) if path is not None]
-    return [
-        ("seconds", ", ".join(f"{name} {s:.2f}" for name, s in certificate.seconds.items())),
-        ("memory", "unknown" if memory is None else f"{memory:,.0f} MB at most"),
-        ("written", ", ".join(written) or "nothing"),
-    ]
+def _parts(graph: LearnedGraph, points: _Points) -> Iterator[Part]:
+    from truegraph.report.explorer.page import explorer_part
+    from truegraph.report.page import first_rows
+
+    edges = graph.to_pandas().sort_values("weight", ascending=False, kind="stable")
+    strongest = first_rows("Strongest edges", "Pairs that should be close neighbours.", edges)
+    return chain([strongest], explorer_part(graph, features=points.values))

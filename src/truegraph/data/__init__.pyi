@@ -1,29 +1,27 @@
-from .columns.plan import ColumnPlan
-from .graphs.adjacency import as_adjacency, to_networkx, to_pandas, to_pyg
-from .graphs.edge_files import merge_edges, read_edges
-from .interactions.interaction_files import read_interactions, read_user_lists
-from .interactions.interaction_sets import (
-    InteractionInfo,
-    interaction_info,
-    list_interaction_sets,
-    load_interactions,
-    load_own_split,
-)
-from .interactions.interaction_splits import InteractionSplit, split_by_time, split_randomly
-from .interactions.interactions import Interactions
-from .nodes.containers import NodeDataset, NodeSplit
-from .nodes.datasets import (
-    DatasetInfo,
+from .adjacency import as_adjacency, to_networkx, to_pandas, to_pyg
+from .column_plan import ColumnPlan
+from .containers import NodeDataset, NodeSplit
+from .datasets import (
     dataset_info,
     fetch_dataset,
     list_datasets,
     load_dataset,
 )
-from .nodes.feature_files import NodeFeatures, read_features
-from .nodes.node_files import read_labels, read_node_data
-from .nodes.node_splits import fixed_split, random_split
-from .nodes.planetoid import read_planetoid
-from .nodes.point_files import read_points
+from .edge_files import merge_edges, read_edges
+from .feature_files import NodeFeatures, read_features
+from .interaction_files import read_interactions, read_user_lists
+from .interaction_sets import (
+    interaction_info,
+    list_interaction_sets,
+    load_interactions,
+    load_own_split,
+)
+from .interaction_splits import InteractionSplit, split_by_time, split_randomly
+from .interactions import Interactions
+from .node_files import read_labels, read_node_data
+from .node_splits import fixed_split, random_split
+from .planetoid import read_planetoid
+from .registry import DatasetInfo, InteractionInfo
 
 __all__ = [
     "ColumnPlan",
@@ -52,7 +50,6 @@ __all__ = [
     "read_labels",
     "read_node_data",
     "read_planetoid",
-    "read_points",
     "read_user_lists",
     "split_by_time",
     "split_randomly",

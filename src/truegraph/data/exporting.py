@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
-from truegraph.data.interactions.interactions import Interactions
-from truegraph.data.nodes.containers import NodeDataset
-from truegraph.data.spreadsheets import write_csv
+from truegraph.data.containers import NodeDataset
+from truegraph.data.interactions import Interactions
+from truegraph.data.tables import write_csv
 
 
 def export_nodes(dataset: NodeDataset, folder: Path) -> list[Path]:

@@ -16,6 +16,7 @@ _CENTRED = 1e-4  # means below this share of the deviation: principal components
 _ZEROS_OF_COUNTS = 0.9
 _FEWEST_COLUMNS_OF_COUNTS = 20
 _ROWS = 100_000  # more are judged by as many of them, evenly spaced
+_ENTRIES, _FEW_ROWS = 10_000_000, 1000  # fewer rows where they are wide, but not fewer than these
 
 
 def warn_about_points(points: Any, metric: str = "sqeuclidean") -> None:
@@ -35,8 +36,9 @@ def points_advice(points: Any, metric: str = "sqeuclidean") -> list[str]:
     rows, columns = points.shape
     if rows < 3:
         return []
-    if rows > _ROWS:
-        points = points[:: -(-rows // _ROWS)]
+    most = min(_ROWS, max(_FEW_ROWS, _ENTRIES // columns))
+    if rows > most:
+        points = points[:: -(-rows // most)]
     with np.errstate(over="ignore", invalid="ignore"):
         mean, deviation = _moments(points)
     if not np.isfinite(deviation).all():  # the learner itself says that values are too large

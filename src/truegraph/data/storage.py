@@ -52,11 +52,14 @@ def atomic_write(path: PathLike) -> Iterator[Path]:
         Where the caller writes. It is removed when the body raises.
     """
     target = Path(path)
+    if target.exists() and not target.is_file():
+        raise WriteError(f"{target} is no file, and would be replaced. Write to another place.")
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(8)}{target.suffix}")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary.touch()
-        mode = temporary.stat().st_mode  # what a new file has here; some writers make it private
+        # What a new file has here, for some writers make it private; or what the old one has.
+        mode = (target if target.exists() else temporary).stat().st_mode
         yield temporary
         os.chmod(temporary, mode)
         _flush_to_disk(temporary)
@@ -296,32 +299,3 @@ def csr_from_arrays(arrays: Mapping[str, NDArray[Any]], prefix: str) -> sparse.c
         raise InputError(f"the sparse matrix {prefix!r} is damaged: {error}.") from error
     gate.sparse_matrix(prefix, matrix)
     return matrix
-
-
-def write_safetensors(path: PathLike, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write named arrays to a safetensors file, atomically."""
-    from safetensors.numpy import save_file  # needed for trained weights only
-
-    contents = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    with atomic_write(path) as temporary:
-        save_file(contents, temporary)
-
-
-def read_safetensors(path: PathLike) -> dict[str, NDArray[Any]]:
-    """Read every array of a safetensors file; nothing in the file is executed.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged.
-    """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
-    try:
-        arrays: dict[str, NDArray[Any]] = load_file(existing_file(path))
-    except (SafetensorError, ValueError, KeyError) as error:
-        raise InputError(
-            f"{path}: damaged or not a safetensors file ({error}); copy or write it again."
-        ) from error
-    return arrays

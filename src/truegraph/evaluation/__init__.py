@@ -1,42 +1,30 @@
 """How good predictions are: metrics, calibration, significance."""
 
-from truegraph.evaluation.calibration import (
-    ReliabilityCurve,
-    expected_calibration_error,
-    reliability_curve,
-)
-from truegraph.evaluation.metrics import (
-    accuracy,
-    brier_score,
-    error_detection_auroc,
-    macro_f1,
-    negative_log_likelihood,
-)
-from truegraph.evaluation.scores import (
-    COVERAGES,
+from truegraph.evaluation.class_metrics import class_metrics, reliability_curve, set_metrics
+from truegraph.evaluation.link_metrics import link_metrics
+from truegraph.evaluation.ranking import ranking_metrics, score_rankings
+from truegraph.evaluation.trials import (
+    LINK_METRICS,
     METRICS,
+    RANKING_METRICS,
     SET_METRICS,
     Metric,
-    score_trial,
+    mean_std,
+    paired_wilcoxon,
 )
-from truegraph.evaluation.significance import PairedTest, Summary, mean_std, paired_wilcoxon
 
 __all__ = [
-    "COVERAGES",
+    "LINK_METRICS",
     "METRICS",
+    "RANKING_METRICS",
     "SET_METRICS",
     "Metric",
-    "PairedTest",
-    "ReliabilityCurve",
-    "Summary",
-    "accuracy",
-    "brier_score",
-    "error_detection_auroc",
-    "expected_calibration_error",
-    "macro_f1",
+    "class_metrics",
+    "link_metrics",
     "mean_std",
-    "negative_log_likelihood",
     "paired_wilcoxon",
+    "ranking_metrics",
     "reliability_curve",
-    "score_trial",
+    "score_rankings",
+    "set_metrics",
 ]

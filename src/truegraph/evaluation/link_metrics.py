@@ -1,79 +1,17 @@
-"""How well scores tell links from pairs without a link, and how far probabilities can be trusted.
-
-All metrics take the scores of links and those of non-links; only Hits@k and the reciprocal rank
-depend on how many non-links there are.
-"""
+"""Metrics of link prediction: how well scores tell links from pairs without a link."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.metrics import average_precision_score, roc_auc_score
 
 from truegraph import gate
 from truegraph.errors import InputError
-from truegraph.evaluation.calibration import expected_calibration_error
-from truegraph.evaluation.metrics import brier_score, negative_log_likelihood
+from truegraph.evaluation.class_metrics import calibration_metrics, detection_auroc
 
 HITS = (20, 50, 100)
 
-
-def link_auc(links: ArrayLike, non_links: ArrayLike) -> float:
-    """Return the probability that a link scores higher than a non-link, ties counting half.
-
-    Parameters
-    ----------
-    links, non_links : array-like of float, shapes (n,) and (m,)
-        Scores.
-    """
-    return float(roc_auc_score(*_labelled(links, non_links)))
-
-
-def link_average_precision(links: ArrayLike, non_links: ArrayLike) -> float:
-    """Return the precision at each link's score, averaged over the links: no interpolation.
-
-    Parameters
-    ----------
-    links, non_links : array-like of float, shapes (n,) and (m,)
-        Scores; equal scores are one step.
-    """
-    return float(average_precision_score(*_labelled(links, non_links)))
-
-
-def hits_at(links: ArrayLike, non_links: ArrayLike, k: int) -> float:
-    """Return the share of links that score higher than the k-th best non-link.
-
-    With fewer than k non-links every link is a hit.
-
-    Parameters
-    ----------
-    links, non_links : array-like of float, shapes (n,) and (m,)
-        Scores.
-    k : int
-    """
-    if k < 1:
-        raise InputError(f"k={k} must be at least 1.")
-    positive, negative = _scores(links, non_links)
-    if len(negative) < k:
-        return 1.0
-    return float(np.mean(positive > np.partition(negative, -k)[-k]))
-
-
-def mean_reciprocal_rank(links: ArrayLike, non_links: ArrayLike) -> float:
-    """Return 1 / (rank of a link among all non-links), averaged over the links.
-
-    Half of the non-links with the same score count as ranked before the link.
-
-    Parameters
-    ----------
-    links, non_links : array-like of float, shapes (n,) and (m,)
-        Scores.
-    """
-    positive, negative = _scores(links, non_links)
-    ordered = np.sort(negative)
-    below, not_above = (np.searchsorted(ordered, positive, side) for side in ("left", "right"))
-    before = len(negative) - 0.5 * (below + not_above)
-    return float(np.mean(1.0 / (1.0 + before)))
+Floats = NDArray[np.float64]
 
 
 def link_metrics(
@@ -94,29 +32,53 @@ def link_metrics(
     Returns
     -------
     metrics : dict of str to float
-        auc, ap, hits_20, hits_50, hits_100, mrr, and with probabilities
-        negative_log_likelihood, brier_score and expected_calibration_error.
+        The keys of `LINK_METRICS`. Hits and the mean reciprocal rank depend on the number of
+        non-links.
     """
+    positive, negative = _scores(links, non_links)
     metrics = {
-        "auc": link_auc(links, non_links),
-        "ap": link_average_precision(links, non_links),
-        **{f"hits_{k}": hits_at(links, non_links, k) for k in HITS},
-        "mrr": mean_reciprocal_rank(links, non_links),
+        "auc": link_auc(positive, negative),
+        "ap": link_average_precision(positive, negative),
+        **{f"hits_{k}": hits_at(positive, negative, k) for k in HITS},
+        "mrr": mean_reciprocal_rank(positive, negative),
     }
     if link_probabilities is None or non_link_probabilities is None:
         return metrics
-    truth, chance = _labelled(link_probabilities, non_link_probabilities)
-    table = np.column_stack([1.0 - chance, chance])
-    return metrics | {
-        "negative_log_likelihood": negative_log_likelihood(truth, table),
-        "brier_score": brier_score(truth, table),
-        "expected_calibration_error": expected_calibration_error(truth, table),
-    }
+    truth, chance = _labelled(*_scores(link_probabilities, non_link_probabilities))
+    if chance.min() < 0.0 or chance.max() > 1.0:
+        raise InputError("link_probabilities and non_link_probabilities must lie in 0 to 1.")
+    return metrics | calibration_metrics(truth, np.column_stack([1.0 - chance, chance]))
 
 
-def _scores(
-    links: ArrayLike, non_links: ArrayLike
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def link_auc(links: Floats, non_links: Floats) -> float:
+    """Return the probability that a link scores higher than a non-link, ties counting half."""
+    truth, scores = _labelled(links, non_links)
+    return detection_auroc(scores, truth == 1)
+
+
+def link_average_precision(links: Floats, non_links: Floats) -> float:
+    """Return the precision at each link's score, averaged over the links, without interpolation."""
+    from sklearn.metrics import average_precision_score
+
+    return float(average_precision_score(*_labelled(links, non_links)))
+
+
+def hits_at(links: Floats, non_links: Floats, k: int) -> float:
+    """Return the share of links above the k-th best non-link; with fewer than k, all are."""
+    if len(non_links) < k:
+        return 1.0
+    return float(np.mean(links > np.partition(non_links, -k)[-k]))
+
+
+def mean_reciprocal_rank(links: Floats, non_links: Floats) -> float:
+    """Return the mean of 1 / (rank of a link among all non-links); ties count half."""
+    ordered = np.sort(non_links)
+    below, not_above = (np.searchsorted(ordered, links, side) for side in ("left", "right"))
+    before = len(ordered) - 0.5 * (below + not_above)
+    return float(np.mean(1.0 / (1.0 + before)))
+
+
+def _scores(links: ArrayLike, non_links: ArrayLike) -> tuple[Floats, Floats]:
     arrays = [gate.as_floats("links", links), gate.as_floats("non_links", non_links)]
     for name, array in zip(("links", "non_links"), arrays, strict=True):
         if array.ndim != 1 or len(array) == 0 or np.isnan(array).any():
@@ -127,10 +89,7 @@ def _scores(
     return arrays[0], arrays[1]
 
 
-def _labelled(
-    links: ArrayLike, non_links: ArrayLike
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return whether each pair is a link, and all scores, links first."""
-    positive, negative = _scores(links, non_links)
-    truth = np.repeat([1, 0], [len(positive), len(negative)])
-    return truth, np.concatenate([positive, negative])
+def _labelled(links: Floats, non_links: Floats) -> tuple[NDArray[np.int64], Floats]:
+    """Return whether each pair is a link, and all scores, links first: (n + m,) each."""
+    truth = np.repeat([1, 0], [len(links), len(non_links)])
+    return truth, np.concatenate([links, non_links])

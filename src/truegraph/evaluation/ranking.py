@@ -1,22 +1,8 @@
-"""How good ranked lists of items are: recall, NDCG, hit rate, MRR, MAP and coverage.
-
-Everything is computed from each user's list of best items, of all items but the masked ones (full
-ranking, nothing sampled). Two forms of NDCG stand side by side:
-
-``ndcg``
-    the usual one: the ideal list has the user's min(k, number of held-out items) first places full.
-``ndcg_ngcf``
-    that of NGCF's code, which the paper's figures follow: the ideal list is the model's own list
-    of 100 items put into the best order, so held-out items that it missed do not count against it.
-    Never below ``ndcg``.
-
-Users without held-out items are left out, and counted.
-"""
+"""Metrics of ranked lists of items, by full ranking: nothing is sampled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,70 +12,56 @@ from truegraph import gate
 from truegraph.errors import InputError
 
 Floats = NDArray[np.float64]
-NGCF_DEPTH = 100
 
 
-@dataclass(frozen=True, eq=False)
-class RankingScores:
-    """Metrics of ranked lists, user by user.
+def ranking_metrics(
+    top_items: ArrayLike, held_out: csr_array, ks: Sequence[int] = (10, 20)
+) -> dict[str, float]:
+    """Return every metric of ranked lists: means over the users, and coverage of the items.
 
-    Attributes
+    Parameters
     ----------
-    users : ndarray of int64, shape (n_scored,)
-        The users with held-out items.
-    per_user : dict of str to ndarray of float64, shape (n_scored,)
-        Under names such as "recall@20", "ndcg@20", "ndcg_ngcf@20", "hit@20", "mrr@20", "map@20".
-    coverage : dict of str to float
-        Share of all items that appear in the lists of all users, such as "coverage@20".
-    skipped : int
-        Users without held-out items.
-    mask : tuple of str
-        Which interactions were excluded as candidates, as stated by the caller.
+    top_items, held_out, ks
+        As of `score_rankings`.
+
+    Returns
+    -------
+    metrics : dict of str to float
+        Those of `score_rankings`, and the share of all items that some list shows, such as
+        "coverage@20".
     """
-
-    users: NDArray[np.int64]
-    per_user: dict[str, Floats]
-    coverage: dict[str, float]
-    skipped: int
-    mask: tuple[str, ...]
-
-    def means(self) -> dict[str, float]:
-        """Return every metric averaged over the users, and the coverage."""
-        return {
-            name: float(values.mean()) for name, values in self.per_user.items()
-        } | self.coverage
+    found = score_rankings(top_items, held_out, ks)
+    lists, n_items = np.asarray(top_items), held_out.shape[1]
+    shown = {f"coverage@{k}": np.unique(lists[:, :k]) for k in ks}
+    return {name: float(values.mean()) for name, values in found.items()} | {
+        name: float((items >= 0).sum() / n_items) for name, items in shown.items()
+    }
 
 
 def score_rankings(
-    top_items: ArrayLike,
-    held_out: csr_array,
-    ks: Sequence[int] = (10, 20),
-    *,
-    mask: Sequence[str] = ("train",),
-) -> RankingScores:
-    """Score the lists of best items against held-out interactions.
+    top_items: ArrayLike, held_out: csr_array, ks: Sequence[int] = (10, 20)
+) -> dict[str, Floats]:
+    """Score each user's list of best items against held-out interactions.
 
     Parameters
     ----------
     top_items : array-like of int, shape (n_users, depth)
-        Each user's best items, best first; -1 where a list has ended. For `ndcg_ngcf` in the form
-        of NGCF's code the depth is 100.
+        Each user's best items, best first; -1 where a list has ended.
     held_out : csr_array of shape (n_users, n_items)
         Interactions to be found: the stored entries.
     ks : sequence of int, default=(10, 20)
         Lengths at which the lists are cut.
-    mask : sequence of str, default=("train",)
-        Which interactions were excluded as candidates; kept for the record.
 
     Returns
     -------
-    scores : RankingScores
+    scores : dict of str to ndarray of float64, shape (n_scored,)
+        Such as "recall@20", "ndcg@20", "hit@20", "mrr@20" and "map@20", of the users with held-out
+        items.
 
     Examples
     --------
     >>> from scipy.sparse import csr_array
-    >>> scores = score_rankings([[2, 0]], csr_array([[1, 1, 0]]), ks=[2])
-    >>> scores.means()["recall@2"]
+    >>> float(score_rankings([[2, 0]], csr_array([[1, 1, 0]]), ks=[2])["recall@2"][0])
     0.5
     """
     lists = np.asarray(top_items)
@@ -98,11 +70,9 @@ def score_rankings(
     counts = np.diff(held.indptr)
     users = np.flatnonzero(counts)
     hits = list_hits(lists[users], csr_array(held[users]))
-    per_user: dict[str, Floats] = {}
-    for k in ks:
-        per_user |= {f"{name}@{k}": values for name, values in _at(k, hits, counts[users]).items()}
-    shown = {f"coverage@{k}": len(_items(lists[:, :k])) / held.shape[1] for k in ks}
-    return RankingScores(users, per_user, shown, int(len(counts) - len(users)), tuple(mask))
+    return {
+        f"{name}@{k}": values for k in ks for name, values in _at(k, hits, counts[users]).items()
+    }
 
 
 def _check(lists: NDArray, held: csr_array, ks: Sequence[int]) -> None:
@@ -123,18 +93,7 @@ def _check(lists: NDArray, held: csr_array, ks: Sequence[int]) -> None:
 
 
 def list_hits(lists: NDArray, held: csr_array) -> Floats:
-    """Return 1.0 where a listed item is held out for the user of that row.
-
-    Parameters
-    ----------
-    lists : ndarray of int, shape (n, depth)
-        -1 where a list has ended.
-    held : csr_array of shape (n, n_items)
-
-    Returns
-    -------
-    hits : ndarray of float64, shape (n, depth)
-    """
+    """Return 1.0 where an item of the lists (n, depth) is held out (n, n_items) in its row."""
     width = held.shape[1] + 1  # one more, for the -1 of lists that have ended
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     wanted = rows * width + held.indices
@@ -143,33 +102,28 @@ def list_hits(lists: NDArray, held: csr_array) -> Floats:
     return np.isin(found, wanted).astype(np.float64)
 
 
-def _items(lists: NDArray) -> NDArray:
-    shown = np.unique(lists)
-    return shown[shown >= 0]
-
-
 def _at(k: int, hits: Floats, counts: NDArray) -> dict[str, Floats]:
     """Return the metrics of lists cut at k, for users with `counts` held-out items."""
     cut = hits[:, :k]
-    discount = 1.0 / np.log2(np.arange(2, hits.shape[1] + 2))
-    gain = cut @ discount[:k]
-    found = hits[:, :NGCF_DEPTH].sum(axis=1).astype(np.int64)
     number = cut.sum(axis=1)
     first = np.where(number > 0, cut.argmax(axis=1) + 1, np.inf)
     precision = np.cumsum(cut, axis=1) / np.arange(1, k + 1)
     possible = np.minimum(counts, k)
     return {
         "recall": number / counts,
-        "ndcg": gain / _ideal(possible),
-        "ndcg_ngcf": gain / np.maximum(_ideal(np.minimum(found, k)), discount[0] * (found == 0)),
+        "ndcg": discounted_gain(cut) / ideal_gain(possible),
         "hit": (number > 0).astype(np.float64),
         "mrr": 1.0 / first,
         "map": (precision * cut).sum(axis=1) / possible,
     }
 
 
-def _ideal(full: NDArray[np.int64]) -> Floats:
-    """Return the gain of lists whose first `full` places are hits."""
+def discounted_gain(hits: Floats) -> Floats:
+    """Return the sum of 1 / log2(place + 1) over the hits (n, depth) of each list."""
+    return np.asarray(hits @ (1.0 / np.log2(np.arange(2, hits.shape[1] + 2))))
+
+
+def ideal_gain(full: NDArray[np.int64]) -> Floats:
+    """Return the discounted gain of lists whose first `full` (n,) places are hits."""
     most = int(full.max(initial=0))
-    sums = np.concatenate([[0.0], np.cumsum(1.0 / np.log2(np.arange(2, most + 2)))])
-    return sums[full]
+    return np.append(0.0, np.cumsum(1.0 / np.log2(np.arange(2, most + 2))))[full]

@@ -1,6 +1,6 @@
+from .bipartite import learn_bipartite_graph
 from .learned import Certificate, LearnedGraph
-from .learner import GraphLearner
-from .one_call import learn_bipartite_graph, learn_graph
+from .learner import GraphLearner, learn_graph
 from .posterior.graph_posterior import GraphPosterior
 from .posterior.samples import GraphSamples
 from .search.distances import (

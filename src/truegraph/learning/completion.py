@@ -71,7 +71,13 @@ class Completion:
         self._before = int(kept.sum())
 
     def raise_degrees(self, least: int) -> None:
-        """Give every node at least `least` edges, as far as it has candidates."""
+        """Give every node at least `least` edges, the best that it has."""
+        offered = np.diff(self._candidates.indptr)
+        if offered.min() < least:
+            raise InputError(
+                f"min_degree={least} cannot be met: node {int(offered.argmin())} has "
+                f"{int(offered.min())} candidate pairs; lower min_degree, or offer more pairs."
+            )
         lacking = least - np.bincount(
             self._rows[self._weights > 0.0], minlength=self._candidates.shape[0]
         )
@@ -84,9 +90,12 @@ class Completion:
 
     def connect(self, nearest: NearestPairs | None) -> Completed:
         """Join all components: by candidate pairs while there are any, then by nearest pairs."""
-        self._add(self._bridges())
         extra: list[tuple[Numbers, Numbers, Floats]] = []
         joined = self._graph()
+        count, component = connected_components(joined, directed=False)
+        if count > 1:
+            self._add(self._bridges(count, component))
+            joined = self._graph()
         while True:
             count, component = connected_components(joined, directed=False)
             if count == 1:
@@ -112,9 +121,8 @@ class Completion:
         graph.eliminate_zeros()
         return graph
 
-    def _bridges(self) -> Numbers:
+    def _bridges(self, count: int, component: Numbers) -> Numbers:
         """Return the stored entries that join components at the greatest total slack."""
-        count, component = connected_components(self._graph(), directed=False)
         first, second = component[self._rows], component[self._candidates.indices]
         crossing = np.flatnonzero(first < second)
         keys = first[crossing].astype(np.int64) * count + second[crossing]

@@ -57,10 +57,9 @@ def grown_candidates(
     n_nodes, n_old = distance.n_nodes, graph.n_nodes
     new = np.arange(n_old, n_nodes)
     k = min(math.ceil(ratio * graph.certificate.degree) + 1, n_nodes)
-    engine, queries = choose_engine(engine, n_nodes), distance.queries[new]
-    found, _ = all_neighbours(
-        queries, distance.base, k, engine=engine, random_state=rng, progress=progress
-    )
+    base, queries = distance.base, distance.queries[new]
+    engine = choose_engine(engine, n_nodes, distance)
+    found, _ = all_neighbours(queries, base, k, engine=engine, random_state=rng, progress=progress)
     rows = np.repeat(new, k)
     columns = found.ravel().astype(np.int64)
     real = (columns >= 0) & (columns != rows)
@@ -68,14 +67,14 @@ def grown_candidates(
     high = np.maximum(rows[real], columns[real])
     low, high = np.divmod(np.unique(low * n_nodes + high), n_nodes)
     old = _plain(graph.candidates, distance) if is_scaled else graph.candidates
-    grown = _extended(old, low, high, distance.pair_values(low, high))
+    grown = _extended(old, low, high, distance._between(low, high))
     return grown, _recall(grown, distance, k - 1, rng)
 
 
 def _plain(candidates: csr_array, distance: Distance) -> csr_array:
     """Return candidates with the values of the distance in place of scaled ones."""
     pairs = candidates.tocoo()
-    values = distance.pair_values(np.minimum(*pairs.coords), np.maximum(*pairs.coords))
+    values = distance._between(np.minimum(*pairs.coords), np.maximum(*pairs.coords))
     return csr_array((values, candidates.indices, candidates.indptr), shape=candidates.shape)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,158 +13,12 @@ from scipy.sparse import csr_array, issparse
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.gate import check_finite
-from truegraph.learning.automatic import AUTO_DEGREE, chosen_options
 from truegraph.wording import counted
 
-METRICS = ("sqeuclidean", "cosine", "precomputed")
-ENGINES = ("auto", "exact", "hnsw", "ivf")
-SCOPES = ("candidates", "global")
-SOLVERS = ("newton", "primal-dual")
-_SMALLEST_DISTANCE = 1e-290
-_SMALLEST_TOL = 1e-15  # a relative gap below the precision of float64 cannot be seen
-_EXTREME = 1e100
-DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
+if TYPE_CHECKING:
+    from truegraph.learning.settings import Settings
 
-
-@dataclass(frozen=True)
-class Settings:
-    """The learner's options after checking, with defaults filled in."""
-
-    degree: float | None
-    is_degree_auto: bool
-    theta: float | None
-    scale: float
-    candidate_ratio: float
-    engine: str
-    scope: str
-    solver: str
-    tol: float
-    max_iter: int
-    first_theta: float | None
-    mutual: bool
-    local_scaling: int | None
-    min_degree: int
-    connected: bool
-
-
-def check_settings(options: dict[str, Any], may_join: bool = True) -> Settings:
-    """Check the constructor arguments of `GraphLearner`.
-
-    Parameters
-    ----------
-    options : dict
-    may_join : bool
-        Whether components can be joined by pairs that are no candidates, so that
-        connected="auto" may mean True.
-    """
-    options, is_degree_auto = chosen_options(options, may_join)
-    check_choice("metric", options["metric"], METRICS)
-    check_choice("candidates", options["candidates"], ENGINES)
-    check_choice("scope", options["scope"], SCOPES)
-    check_choice("solver", options["solver"], SOLVERS)
-    if options["scope"] == "global" and options["candidates"] in ("hnsw", "ivf"):
-        raise InputError(
-            f"scope='global' needs exact search, but candidates={options['candidates']!r} is "
-            "approximate; use candidates='exact', or scope='candidates'."
-        )
-    _check_neighbours(options)
-    check_threads(options["n_jobs"])
-    check_seed(options["random_state"])
-    degree, theta, scale = _density(options)
-    max_iter = options["max_iter"]
-    return Settings(
-        degree=degree,
-        is_degree_auto=is_degree_auto,
-        theta=theta,
-        scale=scale,
-        candidate_ratio=check_number("candidate_ratio", options["candidate_ratio"], at_least=1.0),
-        engine=options["candidates"],
-        scope=options["scope"],
-        solver=options["solver"],
-        tol=check_number("tol", options["tol"], at_least=_SMALLEST_TOL),
-        max_iter=(
-            DEFAULT_MAX_ITER[options["solver"]]
-            if max_iter is None
-            else int(check_number("max_iter", max_iter, at_least=1))
-        ),
-        first_theta=_first_theta(options["first_theta"], theta),
-        mutual=_flag("mutual", options["mutual"], " or False"),
-        local_scaling=_count("local_scaling", options["local_scaling"]),
-        min_degree=_count("min_degree", options["min_degree"]) or 1,
-        connected=_flag("connected", options["connected"], ", False or 'auto'"),
-    )
-
-
-def _check_neighbours(options: dict[str, Any]) -> None:
-    """Raise for options of neighbour graphs that do not go with the others."""
-    if options["mutual"] and options["metric"] == "precomputed":
-        raise InputError(
-            "mutual=True needs lists of neighbours, but metric='precomputed' has pairs; store only "
-            "the pairs that may have an edge."
-        )
-    for name in ("mutual", "local_scaling"):
-        if options["scope"] == "global" and options[name]:
-            raise InputError(
-                f"scope='global' proves optimality among all pairs by their plain distances, but "
-                f"{name}={options[name]!r} changes those; use scope='candidates'."
-            )
-
-
-def _flag(name: str, value: Any, otherwise: str) -> bool:
-    if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r} must be True{otherwise}.")
-    return bool(value)
-
-
-def _count(name: str, value: Any) -> int | None:
-    return None if value is None else gate.whole_number(name, value, at_least=1)
-
-
-def _first_theta(value: Any, theta: float | None) -> float | None:
-    if value is None:
-        return None
-    if theta is not None:
-        raise InputError(
-            f"first_theta={value!r} begins the search for a degree, but the density is given "
-            "already; leave out first_theta, or give degree in place of theta, alpha and beta."
-        )
-    return check_number("first_theta", value, above=0.0)
-
-
-def _density(options: dict[str, Any]) -> tuple[float | None, float | None, float]:
-    """Return (degree, theta, scale) from whichever of degree, theta, alpha and beta is given."""
-    given = [name for name in ("degree", "theta", "alpha", "beta") if options[name] is not None]
-    if set(given) == {"alpha", "beta"}:
-        # The solver's compiled loops take a second to import, which no other check needs.
-        from truegraph.learning.solve.solver import one_parameter_form
-
-        alpha = check_number("alpha", options["alpha"], above=0.0)
-        beta = check_number("beta", options["beta"], above=0.0)
-        if not 1.0 / _EXTREME < alpha < _EXTREME or not 1.0 / _EXTREME < beta < _EXTREME:
-            raise InputError(
-                f"alpha={alpha:g} and beta={beta:g} are too extreme for float64; give numbers "
-                f"between {1.0 / _EXTREME:g} and {_EXTREME:g}, or degree."
-            )
-        theta, scale = one_parameter_form(alpha, beta)
-        return None, theta, scale
-    if len(given) > 1 or given in (["alpha"], ["beta"]):
-        raise InputError(
-            f"the density was given by {' and '.join(given)}; "
-            "give degree, or theta, or alpha and beta together."
-        )
-    if given == ["theta"]:
-        return None, check_number("theta", options["theta"], above=0.0), 1.0
-    if given == ["degree"]:
-        return _wanted_degree(options["degree"]), None, 1.0
-    return AUTO_DEGREE, None, 1.0
-
-
-def _wanted_degree(degree: Any) -> float:
-    if degree == "auto":
-        return AUTO_DEGREE
-    if isinstance(degree, str):
-        raise InputError(f"degree={degree!r} must be a finite number >= 1, or 'auto'.")
-    return check_number("degree", degree, at_least=1.0)
+_SMALLEST_DISTANCE = 1e-290  # the square of a smaller one would be zero
 
 
 def check_threads(n_jobs: Any) -> None:
@@ -217,19 +70,6 @@ def most_edges(n_nodes: int, n_users: int | None) -> float:
     return 2.0 * n_users * (n_nodes - n_users) / n_nodes
 
 
-def check_degree(settings: Settings, available: float, what: str) -> Settings:
-    """Raise when a mean degree is wanted that the pairs cannot give; "auto" gives way."""
-    degree = settings.degree
-    if degree is None or degree <= available:
-        return settings
-    if settings.is_degree_auto:
-        return replace(settings, degree=available)
-    raise InputError(
-        f"degree={degree:g} cannot be reached: {what} allow at most {available:g} "
-        f"edges per node; ask for degree <= {available:g}"
-    )
-
-
 def check_points(name: str, points: Any) -> None:
     """Raise unless points is a finite table (n, d) with at least one column."""
     if points.ndim != 2:
@@ -269,12 +109,12 @@ def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
     if metric != "precomputed":
         check_points(name, X)
         check_two_nodes(X.shape[0])
-        check_degree(settings, X.shape[0] - 1, "that many nodes")
+        settings.within(X.shape[0] - 1, "that many nodes")
         return
     candidates = check_precomputed(X, name)
     check_two_nodes(candidates.shape[0])
     require_candidates(candidates)
-    check_degree(settings, candidates.nnz / candidates.shape[0], "the stored pairs")
+    settings.within(candidates.nnz / candidates.shape[0], "the stored pairs")
 
 
 def require_candidates(candidates: csr_array) -> None:

@@ -11,9 +11,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from truegraph.learning.search.distances import Distance
+from truegraph.learning.search.neighbours import all_neighbours
+from truegraph.progress import Progress
+from truegraph.runtime.threads import one_blas_thread
 
 Numbers = NDArray[np.integer[Any]]
 Floats = NDArray[np.float64]
@@ -21,6 +23,55 @@ Floats = NDArray[np.float64]
 _SAMPLE = 16  # nodes of a component to begin with
 _KEPT = 4  # partners outside to go back from
 _BLOCK = 20_000_000  # distances held at a time
+
+
+def joining_pairs(
+    distance: Distance,
+    scales: Floats | None,
+    is_exact: bool,
+    rng: np.random.Generator,
+    progress: Progress,
+    component: Numbers,
+) -> tuple[Numbers, Numbers, Floats]:
+    """Return the nearest pair of each component, but the largest, with the others.
+
+    Parameters
+    ----------
+    scales : ndarray of shape (n_nodes,) or None
+        By which distances are divided at both ends.
+    is_exact : bool
+        Whether to compare all nodes; else a sample of a component's looks around.
+
+    Returns
+    -------
+    rows, columns : ndarray of int, shape (n_pairs,)
+    values : ndarray of shape (n_pairs,)
+    """
+    if not is_exact:
+        pairs = near_pairs(distance, component, rng)
+    else:
+        largest = int(np.bincount(component).argmax())
+        pairs = {
+            _nearest_pair(distance, component == other, progress)
+            for other in range(int(component.max()) + 1)
+            if other != largest
+        }
+    rows, columns = np.array(sorted(pairs)).T
+    values = distance._between(rows, columns)
+    return rows, columns, values if scales is None else values / (scales[rows] * scales[columns])
+
+
+def _nearest_pair(
+    distance: Distance, inside: NDArray[np.bool_], progress: Progress
+) -> tuple[int, int]:
+    """Return the nearest pair of a node inside and one outside, the smaller number first."""
+    nodes, others = np.flatnonzero(inside), np.flatnonzero(~inside)
+    queries, base = distance.queries[nodes], distance.base[others]
+    found, _ = all_neighbours(queries, base, 1, progress=progress)
+    partners = others[found[:, 0]]
+    at = int(distance._between(nodes, partners).argmin())
+    first, second = sorted((int(nodes[at]), int(partners[at])))
+    return first, second
 
 
 def near_pairs(
@@ -43,7 +94,7 @@ def near_pairs(
     search = _Outside(distance, component)
     largest = int(np.bincount(component).argmax())
     pairs = set()
-    with threadpool_limits(1, user_api="blas"):  # the last bits of products depend on it
+    with one_blas_thread():
         for number in range(int(component.max()) + 1):
             if number != largest:
                 members = np.flatnonzero(component == number)
@@ -59,14 +110,14 @@ def _near_pair(
     best, pair = np.inf, (-1, -1)
     while True:
         partners = search.nearest(nodes)
-        values = search.distance.pair_values(nodes, partners)
+        values = search.distance._between(nodes, partners)
         at = int(values.argmin())
         if values[at] >= best:
             return pair
         best, pair = float(values[at]), (int(nodes[at]), int(partners[at]))
         order = np.argsort(values, kind="stable")
         kept = np.unique(partners[order[:_KEPT]])
-        back = [search.distance.values_from(int(node), members).argmin() for node in kept]
+        back = [search.distance._from(int(node), members).argmin() for node in kept]
         nodes = np.unique(members[back])
 
 
@@ -82,13 +133,17 @@ class _Outside:
     def nearest(self, nodes: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the nearest node outside for each of the nodes of one component."""
         inside = self._component == self._component[nodes[0]]
-        rows = max(1, _BLOCK // self._norms.size)
+        queries, count = self.distance.queries, self._norms.size
+        rows, columns = max(1, _BLOCK // count), max(1, 4 * _BLOCK // self._base.shape[1])
         found = np.empty(nodes.size, dtype=np.int64)
         for start in range(0, nodes.size, rows):
             part = nodes[start : start + rows]
-            products = self.distance.queries[part] @ self._base.T
-            # The norm of the query is the same for all, and does not change which is nearest.
-            values = self._norms - 2.0 * _dense(products)
+            values = np.empty((part.size, count))
+            for first in range(0, count, columns):
+                span = slice(first, first + columns)
+                products = _wide(queries[part]) @ _wide(self._base[span]).T
+                # The norm of the query is the same for all: it does not change which is nearest.
+                values[:, span] = self._norms[span] - 2.0 * _dense(products)
             values[:, inside] = np.inf
             found[start : start + rows] = values.argmin(axis=1)
         return found
@@ -99,6 +154,16 @@ def _dense(matrix: Any) -> NDArray[Any]:
     return found
 
 
+def _wide(points: Any) -> Any:
+    """Return dense points as float64; sparse ones are."""
+    return points.astype(np.float64, copy=False)
+
+
 def _squared_norms(points: Any) -> Floats:
-    squares = points * points  # entry by entry, of sparse arrays, too
-    return np.asarray(squares.sum(axis=1), dtype=np.float64)
+    out = np.empty(points.shape[0])
+    rows = max(1, 4 * _BLOCK // points.shape[1])
+    for first in range(0, len(out), rows):
+        part = _wide(points[first : first + rows])
+        # entry by entry, of sparse arrays, too
+        out[first : first + rows] = np.asarray((part * part).sum(axis=1)).ravel()
+    return out

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Hashable, Iterable, Mapping
+from copy import copy
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,17 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from truegraph import gate
-from truegraph.data.graphs import adjacency as graphs
-from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json
+from truegraph.data import adjacency as graphs
+from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json, unknown_id
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
 from truegraph.faces import Explorable, Shown
+from truegraph.saving import from_parts, savable, to_parts
 
 if TYPE_CHECKING:
-    from truegraph.data.columns.plan import ColumnPlan
+    from truegraph.data.column_plan import ColumnPlan
     from truegraph.learning.posterior.graph_posterior import GraphPosterior
 
 
+@savable
 @dataclass(frozen=True)
 class Certificate(Shown):
     """How good a learned graph is, and how it was found.
@@ -87,6 +91,15 @@ class Certificate(Shown):
     low_recall: float | None = None
     missed_objective: float | None = None
 
+    def check(self) -> None:
+        """Raise a ValueError where a number that was read cannot be one of a certificate."""
+        positive = ("theta", "scale")
+        for name in (*positive, "relative_gap", "tolerance", "primal", "dual", "degree", "recall"):
+            value = getattr(self, name)
+            is_number = isinstance(value, int | float) and not math.isnan(value)
+            if not is_number or (name in positive and not 0.0 < value < math.inf):
+                raise ValueError(f"{name} is {value!r}")
+
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and dicts."""
         return dataclasses.asdict(self)
@@ -105,6 +118,7 @@ class Certificate(Shown):
         )
 
 
+@savable
 @dataclass(frozen=True, repr=False)
 class LearnedGraph(Explorable):
     """The most probable graph, with its certificate.
@@ -143,6 +157,29 @@ class LearnedGraph(Explorable):
         gate.numbers("multipliers", self.multipliers, length=nodes, nonnegative=True)
         if self.n_users is not None:
             gate.whole_number("n_users", self.n_users, at_least=1, at_most=nodes - 1)
+
+    _check_saved = __post_init__
+
+    @classmethod
+    def trusted(
+        cls,
+        adjacency: csr_array,
+        certificate: Certificate,
+        multipliers: NDArray[np.float64],
+        candidates: csr_array,
+        n_users: int | None = None,
+    ) -> LearnedGraph:
+        """Return a graph of arrays that the library made itself, without checking them again."""
+        return _with(
+            object.__new__(cls),
+            adjacency=adjacency,
+            certificate=certificate,
+            multipliers=multipliers,
+            candidates=candidates,
+            n_users=n_users,
+            names=None,
+            plan=None,
+        )
 
     @property
     def n_nodes(self) -> int:
@@ -249,6 +286,53 @@ class LearnedGraph(Explorable):
         parts = (values, self.adjacency.indices.copy(), self.adjacency.indptr.copy())
         return csr_array(parts, shape=self.adjacency.shape)
 
+    def neighbors(self, node: Hashable) -> Any:
+        """Return the neighbours of a node, the strongest edges first.
+
+        Parameters
+        ----------
+        node : hashable
+            Name of the node, its number if nodes have no names.
+
+        Returns
+        -------
+        DataFrame
+            The columns node (names) and weight.
+        """
+        import pandas as pd
+
+        names = range(self.n_nodes) if self.names is None else self.names
+        if node not in names:
+            raise unknown_id(node, names, "node")
+        at = names.index(node)  # type: ignore[arg-type]
+        span = slice(self.adjacency.indptr[at], self.adjacency.indptr[at + 1])
+        order = np.argsort(-self.adjacency.data[span], kind="stable")
+        near = self.adjacency.indices[span][order].tolist()
+        weights = self.adjacency.data[span][order]
+        return pd.DataFrame({"node": [names[other] for other in near], "weight": weights})
+
+    def clusters(self, resolution: float = 1.0) -> NDArray[np.int64]:
+        """Return the cluster of every node, numbered from 0 by falling size.
+
+        The groups that hold together, as the explorer shows them: by Leiden's method where igraph
+        is installed, else by Louvain's, on `memberships`.
+
+        Parameters
+        ----------
+        resolution : float, default=1.0
+            Larger values give more and smaller clusters.
+
+        Returns
+        -------
+        ndarray of int64, shape (n_nodes,)
+        """
+        from truegraph.learning.clusters import clusters
+
+        wanted = gate.numbers("resolution", [resolution], length=1)[0]
+        if wanted <= 0.0:
+            raise InputError(f"resolution={resolution!r} must be above 0; 1 is usual.")
+        return clusters(self.memberships(), float(wanted))
+
     def memberships(self) -> csr_array:
         """Return the weights relative to the largest weights at both ends, in (0, 1].
 
@@ -260,7 +344,7 @@ class LearnedGraph(Explorable):
         csr_array of shape (n_nodes, n_nodes)
         """
         edges = self.adjacency.tocoo()
-        largest = np.maximum.reduceat(edges.data, self.adjacency.indptr[:-1])
+        largest = self.adjacency.max(axis=1).toarray().ravel()
         values = edges.data / np.sqrt(largest[edges.row] * largest[edges.col])
         parts = (values, self.adjacency.indices.copy(), self.adjacency.indptr.copy())
         return csr_array(parts, shape=self.adjacency.shape)
@@ -272,8 +356,11 @@ class LearnedGraph(Explorable):
         ----------
         names : iterable of n_nodes distinct hashable, or None
         """
-        given = None if names is None else check_names(names, self.n_nodes)
-        return dataclasses.replace(self, names=given)
+        return _with(self, names=None if names is None else check_names(names, self.n_nodes))
+
+    def planned(self, plan: ColumnPlan | None) -> LearnedGraph:
+        """Return the same graph with the plan of the columns that it was learned from."""
+        return _with(self, plan=plan)
 
     def to_networkx(self) -> Any:
         """Return a `networkx.Graph` of the nodes' names with edge attribute "weight"."""
@@ -309,7 +396,7 @@ class LearnedGraph(Explorable):
         if self.names is not None:
             arrays["names"] = np.array(json.dumps(ids_to_json(self.names, "names")))
         if self.plan is not None:
-            arrays["plan"] = np.array(json.dumps(self.plan.to_document(arrays)))
+            arrays["plan"] = np.array(json.dumps(to_parts(self.plan, arrays)))
         return arrays
 
     @classmethod
@@ -335,6 +422,13 @@ class LearnedGraph(Explorable):
             raise InputError(
                 f"{path} is a damaged learned graph, or of another version: {error}; save it again."
             ) from error
+
+
+def _with(graph: LearnedGraph, **parts: Any) -> LearnedGraph:
+    """Return a graph with other parts; the arrays that it has were checked, or are our own."""
+    made = copy(graph)
+    made.__dict__.update(parts)
+    return made
 
 
 def _candidate_distances(
@@ -378,17 +472,15 @@ def _matrix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> csr_array:
 def _plan(arrays: Mapping[str, NDArray[Any]]) -> ColumnPlan | None:
     if "plan" not in arrays:
         return None
-    from truegraph.data.columns.plan import ColumnPlan  # takes a second to import
+    from truegraph.data.column_plan import ColumnPlan  # takes a second to import
 
-    return ColumnPlan.from_document(json.loads(str(arrays["plan"])), dict(arrays))
+    return from_parts(ColumnPlan, json.loads(str(arrays["plan"])), dict(arrays))
 
 
 def _certificate(text: str) -> Certificate:
     try:
         made = Certificate(**json.loads(text))
-        for name in ("theta", "scale"):
-            if not 0.0 < float(getattr(made, name)) < float("inf"):
-                raise ValueError(f"{name} is {getattr(made, name)!r}")
+        made.check()
     except (TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"its certificate cannot be read ({error})") from error
     return made

@@ -3,42 +3,33 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from truegraph.errors import InputError
 from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
 from truegraph.learning.posterior.samples import GraphSamples
-from truegraph.report.page import Picture
-from truegraph.report.parts.models import model_parts
 from truegraph.report.plots.matrices import adjacency
-from truegraph.report.plots.posterior import given, inclusion_histogram
-from truegraph.report.plots.style import LIGHT, house_style, one_panel, series_colour
-from truegraph.report.run_page import run_page
-from truegraph.report.runs import Run
-from truegraph.report.tables import Entry, Table
+from truegraph.report.plots.style import LIGHT, house_style, one_panel, series_look
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MOST_DIGITS = 4
 
-
-def picture(shown: Any, **options: Any) -> Figure:
+def draw(shown: Any, **options: Any) -> Figure:
     """Return the picture of a result; see `truegraph.faces.Shown.plot`."""
     if isinstance(shown, LearnedGraph):
         return adjacency(shown.adjacency, by_cluster=True, **options)
-    drawings: dict[type, Callable[..., Figure]] = {
-        GraphPosterior: inclusion_histogram,
-        Certificate: _seconds,
-        GraphSamples: _traces,
-        Run: _compared,
-    }
-    draw = next(draw for kind, draw in drawings.items() if isinstance(shown, kind))
     unknown = next((name for name in options if name != "title"), None)
     if unknown is not None:
         raise InputError(f"{unknown}={options[unknown]!r} is no option of this picture; use title.")
-    return draw(shown, **options)
+    if isinstance(shown, Certificate):
+        return _seconds(shown, **options)
+    posterior = isinstance(shown, GraphPosterior)
+    return _histogram(shown, **options) if posterior else _traces(shown, **options)
 
 
 def few_lines(shown: Any) -> str:
@@ -49,43 +40,7 @@ def few_lines(shown: Any) -> str:
         return _table("Certificate of a learned graph", _certificate_facts(shown))
     if isinstance(shown, GraphPosterior):
         return _table("Posterior of a learned graph", _posterior_facts(shown))
-    if isinstance(shown, Run):
-        return _run_lines(shown)
     return _table("Graphs drawn from the posterior", _sample_facts(shown))
-
-
-def _run_lines(run: Run) -> str:
-    """Return the first table of a run, under its title and a sentence."""
-    page = run_page([run])
-    tables = [part for part in page.parts if isinstance(part, Table)]
-    text = f"<b>{html.escape(page.title)}</b><p>{html.escape(page.summary)}</p>"
-    if not tables:
-        return text
-    first = tables[0]
-    head = "".join(f"<th>{html.escape(str(name))}</th>" for name in first.rows[0])
-    rows = "".join(
-        f"<tr>{''.join(f'<td>{_cell(entry)}</td>' for entry in row)}</tr>" for row in first.cells()
-    )
-    return f"{text}<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-
-
-def _cell(entry: Entry) -> str:
-    text = html.escape(entry.text)
-    return f"<b>{text}</b>" if entry.bold else text
-
-
-def _compared(run: Run, *, title: str | None = None) -> Figure:
-    """Return the first picture that compares the models of a run."""
-    found = next((part for part in model_parts(run) if isinstance(part, Picture)), None)
-    if found is None:
-        raise InputError(
-            "this run has nothing to draw: a picture needs two models with two trials each, or a "
-            "condition that varies; run more."
-        )
-    figure = found.panels[0].figure
-    if title is not None:
-        figure.axes[0].set_title(title)
-    return figure
 
 
 Facts = Sequence[tuple[str, str]]
@@ -108,13 +63,13 @@ def _graph_facts(graph: LearnedGraph) -> Facts:
 def _certificate_facts(found: Certificate) -> Facts:
     among = "all pairs" if found.scope == "global" else f"{found.candidate_pairs:,} candidate pairs"
     verdict = "proved within" if found.converged else "NOT converged: only within"
-    degree = f"{found.degree:.{_MOST_DIGITS}g}"
+    degree = f"{found.degree:.4g}"
     if found.wanted_degree is not None:
         degree += f" ({found.wanted_degree:g} wanted)"
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in found.seconds.items())
     return [
         ("optimality", f"{verdict} {found.relative_gap:.1e} of the best among {among}"),
-        ("search", f"{found.search}, {found.recall:.1%} of the true neighbours on a sample"),
+        ("search", f"{found.search}, {found.recall:.1%} of the true neighbours found on a sample"),
         ("edges per node", degree),
         ("solver", f"{found.solver}, {found.iterations} iterations; theta {found.theta:.4g}"),
         ("seconds", seconds),
@@ -127,7 +82,7 @@ def _posterior_facts(posterior: GraphPosterior) -> Facts:
     return [
         ("expected edges", f"{chance.sum() / 2:,.0f} of weight above {posterior.threshold:.3g}"),
         ("uncertain", f"{is_open.sum() // 2:,} pairs with a probability from 0.05 to 0.95"),
-        ("given", given(posterior)),
+        ("given", _given(posterior)),
         ("note", "the concentration is not calibrated to data"),
     ]
 
@@ -140,7 +95,7 @@ def _sample_facts(samples: GraphSamples) -> Facts:
         return [*facts, ("diagnostics", str(error))]
     return [
         *facts,
-        ("R-hat", f"{found.r_hat:.3f} at most (below 1.05 is well)"),
+        ("R-hat", f"{found.r_hat:.3f} at most (good below 1.05)"),
         ("effective draws", f"{found.ess:,.0f} median, {found.ess_min:,.0f} at least"),
         ("seconds", f"{found.seconds:.2f}"),
     ]
@@ -169,12 +124,43 @@ def _seconds(certificate: Certificate, *, title: str | None = None) -> Figure:
 
 
 @house_style()
+def _histogram(posterior: GraphPosterior, *, title: str | None = None) -> Figure:
+    """Draw how many candidate pairs have which probability of an edge, on a logarithmic scale."""
+    table = posterior.to_pandas()
+    is_edge = table["weight"].to_numpy() > 0.0
+    probability = table["inclusion"].to_numpy()
+    figure, axes = one_panel(5.2, 3.6)
+    axes.hist(
+        [probability[is_edge], probability[~is_edge]],
+        bins=np.linspace(0.0, 1.0, 21).tolist(),
+        color=[LIGHT["blue"], LIGHT["grey"]],
+        label=["edges of the learned graph", "other candidate pairs"],
+    )
+    axes.set_yscale("log")
+    above = f"probability of a weight above {posterior.threshold:.3g}"
+    axes.set(xlim=(0.0, 1.0), xlabel=above, ylabel="pairs")
+    axes.legend(loc="upper center")
+    axes.set_title(title or f"{probability.sum():,.0f} edges expected")
+    figure.supxlabel(_given(posterior), fontsize=8, color=LIGHT["faint"])
+    return figure
+
+
+def _given(posterior: GraphPosterior) -> str:
+    """Return what the probabilities of a posterior depend on."""
+    pairs = posterior.graph.candidates.nnz // 2
+    method = posterior.method.replace("mean-field", "mean field").replace("gibbs", "Gibbs sampling")
+    return (
+        f"{method}, concentration {posterior.concentration:.4g}, {counted(pairs, 'candidate pair')}"
+    )
+
+
+@house_style()
 def _traces(samples: GraphSamples, *, title: str | None = None) -> Figure:
     """Draw the total weight after every sweep, a line for each chain."""
     _ = samples.diagnostics  # says what to do if nothing was drawn
     figure, axes = one_panel(5.6, 3.2)
     for number, trace in enumerate(samples.total_weights()):
-        colour = series_colour(number)
+        colour = series_look(number)["color"]
         axes.plot(trace, linewidth=0.8, color=colour, label=f"chain {number + 1}")
     axes.set(xlabel="sweep", ylabel="total weight, one-parameter form")
     axes.set_title(

@@ -8,120 +8,120 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from truegraph.report.plots.style import COLOURS
 from truegraph.report.svg import inline_svg
-from truegraph.report.tables import Table
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure
 
+_FIGURE = re.compile(r"[+−-]?[\d,]*\.?\d+(e[+-]?\d+)?( ?%)?( ± [\d.]+)?$")
+_FIRST = 20  # rows of a DataFrame that a page shows
+
 
 @dataclass(frozen=True)
-class Panel:
-    """One picture.
+class Entry:
+    """An entry of a table: its text, the value it is sorted by (None: its text), if it is bold."""
+
+    text: str
+    value: float | None = None
+    bold: bool = False
+
+
+Rows = Sequence[Sequence[str | Entry]]  # the headings first; the first column names the rows
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of a page: what stands under a heading.
 
     Attributes
     ----------
-    figure : matplotlib.figure.Figure
-    alternative : str
-        What the picture shows, for those who cannot see it.
-    """
-
-    figure: Figure
-    alternative: str
-
-    def svg(self, prefix: str) -> str:
-        """Return the figure as an SVG element whose identifiers begin with `prefix`."""
-        return inline_svg(self.figure, self.alternative, prefix)
-
-
-@dataclass(frozen=True)
-class Picture:
-    """Pictures under one heading; as many stand beside each other as there is room for.
-
-    Attributes
-    ----------
-    heading, caption : str
-    panels : sequence of Panel
-    small : bool
-        Whether they are legible at a third of the page's width.
+    heading : str
+    kind : str
+        "table", "facts", "notes", "picture" or "embedded".
+    content : dict
+        What the template shows of this kind.
+    alarm : bool
+        Whether it reports something that went wrong.
     """
 
     heading: str
-    caption: str
-    panels: Sequence[Panel]
-    small: bool = False
+    kind: str
+    content: Mapping[str, Any]
+    alarm: bool = False
 
 
-@dataclass(frozen=True)
-class Facts:
-    """Names and values, for instance of how the results came about."""
-
-    heading: str
-    facts: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Notes:
-    """Sentences, one below the other."""
-
-    heading: str
-    notes: Sequence[str]
+def table(heading: str, caption: str, rows: Rows, *, alarm: bool = False) -> Part:
+    """Return a table; columns of words are told from those of figures."""
+    cells = [[_entry(item) for item in row] for row in rows[1:]]
+    columns = range(1, len(rows[0]))
+    is_text = [True, *(not all(_is_figure(row[at].text) for row in cells) for at in columns)]
+    content = {"caption": caption, "head": rows[0], "cells": cells, "is_text": is_text}
+    return Part(heading, "table", content, alarm)
 
 
-@dataclass(frozen=True)
-class Files:
-    """Files beside the page, linked by name, with a description of each."""
-
-    heading: str
-    files: Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True)
-class Embedded:
-    """A page within the page, such as the explorer of a graph.
-
-    Attributes
-    ----------
-    heading, caption : str
-    html : str
-        The inner page, whole; it gets a frame of its own.
-    script_hash : str
-        SHA-256 of its only script in base64, which the policy of the outer page has to allow.
-    """
-
-    heading: str
-    caption: str
-    html: str
-    script_hash: str
+def first_rows(heading: str, caption: str, frame: pd.DataFrame) -> Part:
+    """Return the first rows of a DataFrame as a table."""
+    rows: list[list[Any]] = [[str(name).replace("_", " ") for name in frame.columns]]
+    rows += [[_value(one) for one in row] for row in frame.head(_FIRST).itertuples(index=False)]
+    return table(heading, caption, rows)
 
 
-Part = Table | Picture | Facts | Notes | Files | Embedded
+def facts(heading: str, values: Mapping[str, Any]) -> Part:
+    """Return names and values; those that are None are left out."""
+    known = {name: _text(value) for name, value in values.items() if value is not None}
+    return Part(heading, "facts", {"facts": known})
 
-_TEMPLATES: dict[type[Part], str] = {
-    Table: "table.html",
-    Picture: "picture.html",
-    Facts: "facts.html",
-    Notes: "notes.html",
-    Files: "files.html",
-    Embedded: "embedded.html",
-}
+
+def notes(heading: str, sentences: Sequence[str]) -> Part:
+    """Return sentences, one below the other."""
+    return Part(heading, "notes", {"notes": list(sentences)})
+
+
+def picture(heading: str, caption: str, figure: Figure, alternative: str) -> Part:
+    """Return a figure, with what it shows in words for those who cannot see it."""
+    content = {"caption": caption, "figure": figure, "alternative": alternative}
+    return Part(heading, "picture", content)
+
+
+def embedded(heading: str, caption: str, html: str, script_hash: str) -> Part:
+    """Return a whole page in a frame; the outer page allows its only script by `script_hash`."""
+    content = {"caption": caption, "html": html, "script_hash": script_hash}
+    return Part(heading, "embedded", content)
+
+
+def _entry(item: str | Entry) -> Entry:
+    return item if isinstance(item, Entry) else Entry(item)
+
+
+def _is_figure(text: str) -> bool:
+    return text in ("", "-") or _FIGURE.match(text) is not None
+
+
+def _value(value: Any) -> Entry:
+    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    return Entry(_text(value), float(value) if is_number else None)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.4g}"
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f"{value:,}"
+    return str(value)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page of results.
-
-    Attributes
-    ----------
-    title, summary : str
-    parts : sequence of Table, Picture, Facts, Notes, Files or Embedded
-        In the order in which they are shown.
-    """
+    """A page of results: a title, a summary, and parts in the order in which they are shown."""
 
     title: str
     summary: str
@@ -141,10 +141,12 @@ class Page:
         )
         script = environment.get_template("page.js").render()
         style = environment.get_template("page.css").render(colours=COLOURS)
-        inner = {part.script_hash for part in self.parts if isinstance(part, Embedded)}
+        inner = {part.content["script_hash"] for part in self.parts if part.kind == "embedded"}
         return environment.get_template("page.html").render(
             page=self,
-            parts=[(part, _TEMPLATES[type(part)]) for part in self.parts],
+            svg=lambda part, name: Markup(
+                inline_svg(part.content["figure"], part.content["alternative"], name)
+            ),
             style=Markup(style),
             script=Markup(script),
             script_hashes=[script_hash(script), *sorted(inner)],
@@ -154,3 +156,70 @@ class Page:
 def script_hash(script: str) -> str:
     """Return what a Content-Security-Policy names a script by."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+
+
+# --- answers --------------------------------------------------------------------------------------
+
+
+def answer_page(
+    title: str,
+    headline: str,
+    document: Mapping[str, Any],
+    *,
+    verdict: Mapping[str, str],
+    learned: Mapping[str, Any],
+    parts: Sequence[Part],
+    plan: Any = None,
+    warnings: Sequence[str] = (),
+) -> Page:
+    """Return the page of an answer to a user's own files.
+
+    Parameters
+    ----------
+    title, headline : str
+    document : mapping
+        Of which files, statistics and notes are shown.
+    verdict : mapping of str to str
+        How good the answer is likely to be; empty texts are left out.
+    learned : mapping of str to anything
+        Facts about what was learned.
+    parts : sequence of Part
+        What deserves a look.
+    plan : ColumnPlan, optional
+        How the columns of a table were read.
+    warnings : sequence of str
+    """
+    shown = [facts("How good it is likely to be", {k: v for k, v in verdict.items() if v})]
+    if warnings:
+        rows = [["warning"], *([text] for text in warnings)]
+        shown.append(table("Warnings", "Each with what to try.", rows, alarm=True))
+    sizes = document["statistics"]
+    unclassed = () if sizes.get("classes") else ("classes", "unlabelled")
+    files = {f"file of {what}": path for what, path in document["files"].items()}
+    came_in = files | {what: size for what, size in sizes.items() if what not in unclassed}
+    shown.append(facts("What came in", came_in))
+    if plan is not None:
+        found = plan.rows()
+        rows = [list(found[0]), *([_text(value) for value in row.values()] for row in found)]
+        shown.append(table("The columns", "How each column was read.", rows))
+    if any(value is not None for value in learned.values()):
+        shown.append(facts("What was learned", learned))
+    shown += parts
+    if document["notes"]:
+        shown.append(notes("What was recognised and chosen", document["notes"]))
+    told = f"{counted(len(warnings), 'warning')}: see below." if warnings else "No warnings."
+    return Page(title, f"{headline}. {told}", shown)
+
+
+def share_interval(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share that was found among `count` cases.
+
+    >>> low, high = share_interval(0.8, 50)
+    >>> f"{low:.2f} to {high:.2f}"
+    '0.67 to 0.89'
+    """
+    square = 1.96**2
+    centre = (share + square / (2 * count)) / (1 + square / count)
+    spread = math.sqrt(share * (1 - share) * square / count + square**2 / (4 * count**2))
+    half = spread / (1 + square / count)
+    return centre - half, centre + half

@@ -1,37 +1,79 @@
-"""How many threads torch, the compiled loops and the libraries use. It never changes a result."""
+"""How many threads torch, the compiled loops and the libraries use. It never changes a result.
+
+numba's threads over GNU OpenMP end a process that was forked after they ran. Those over TBB do
+not, so TBB is loaded where it is installed; pip puts it where the system's loader does not look.
+A forked child uses one thread, in every library: those of the parent are not there. Where there is
+no TBB (it has wheels for x86-64 only), a child that would be killed is told what to do instead.
+"""
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext, suppress
+from importlib import metadata
 from importlib.util import find_spec
+from threading import Lock, RLock
+from typing import Any
 
 import numba
+from numba.np.ufunc.parallel import threading_layer
 
-from truegraph.errors import InputError
-from truegraph.runtime.compile_cache import share_cache
-from truegraph.runtime.forking import check_child, survive_forks
+from truegraph.errors import InputError, TruegraphError
 
-share_cache()
-survive_forks()
+_LIBRARIES = ("libtbb.so.12", "libtbb.12.dylib", "tbb12.dll")
+_is_ready = _is_doomed = False
+_one_at_a_time = RLock()
+_blas_lock, _blas_blocks = Lock(), 0
+_blas_limit: Any = None
 
 
 @contextmanager
 def thread_limit(n_jobs: int | None) -> Iterator[None]:
     """Run the block with n_jobs threads in the compiled loops.
 
-    None keeps the present number, -1 means all cores.
+    None keeps the present number, -1 means all cores. Where numba's threads cannot serve two
+    callers, blocks of different threads run one after another.
     """
-    check_child()
-    before = numba.get_num_threads()
-    most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
-    wanted = before if n_jobs is None else _count(n_jobs, most)
-    numba.set_num_threads(min(max(1, wanted), most))
+    with prepare() or nullcontext():
+        before = numba.get_num_threads()
+        if n_jobs is not None:
+            most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]
+            numba.set_num_threads(min(max(1, _count(n_jobs, most)), most))
+        try:
+            yield
+        finally:
+            numba.set_num_threads(before)
+
+
+def thread_count() -> int:
+    """Return how many threads the compiled loops use at present."""
+    prepare()
+    return int(numba.get_num_threads())
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Run the block with one thread in BLAS, whose last bits depend on their number.
+
+    Blocks of several threads at the same time share the limit; the last one lifts it.
+    """
+    global _blas_limit, _blas_blocks
+    from threadpoolctl import threadpool_limits
+
+    with _blas_lock:
+        _blas_blocks += 1
+        if _blas_blocks == 1:
+            _blas_limit = threadpool_limits(1, user_api="blas")
     try:
         yield
     finally:
-        numba.set_num_threads(before)
+        with _blas_lock:
+            _blas_blocks -= 1
+            if _blas_blocks == 0:
+                _blas_limit.restore_original_limits()
 
 
 @contextmanager
@@ -69,3 +111,51 @@ def _count(n_jobs: int, cores: int) -> int:
     if n_jobs == 0:
         raise InputError("n_jobs=0 runs nothing; give a number of threads, or -1 for all cores.")
     return n_jobs if n_jobs > 0 else cores + 1 + n_jobs
+
+
+def prepare() -> RLock | None:
+    """Make this process ready for compiled loops in parallel, at the first call.
+
+    Returns the lock to hold while they run, where numba's threads cannot serve two callers, or it
+    is not known yet whose threads they are; else None.
+    """
+    global _is_ready
+    if _is_doomed:
+        raise TruegraphError(
+            "this process was forked after compiled loops had run with GNU OpenMP, which cannot go "
+            "on here; start processes with multiprocessing's 'spawn' or 'forkserver', or install "
+            "TBB (pip install tbb)."
+        )
+    if not _is_ready:
+        _is_ready = True
+        _load_tbb()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=_in_child)
+    return _one_at_a_time if _layer() in (None, "workqueue") else None
+
+
+def _load_tbb() -> None:
+    """Load TBB from where pip installed it, so that numba finds it."""
+    with suppress(metadata.PackageNotFoundError, OSError):
+        for file in metadata.files("tbb") or ():
+            if file.name in _LIBRARIES:
+                ctypes.CDLL(os.fspath(file.locate()), mode=ctypes.RTLD_GLOBAL)
+
+
+def _in_child() -> None:
+    global _is_doomed, _one_at_a_time
+    _one_at_a_time = RLock()  # a thread that is not here may hold the parent's
+    _is_doomed = _layer() == "omp" and sys.platform.startswith("linux")
+    if not _is_doomed:
+        numba.set_num_threads(1)
+    for name, threads in (("faiss", "omp_set_num_threads"), ("torch", "set_num_threads")):
+        module: Any = sys.modules.get(name)
+        if hasattr(module, threads):
+            getattr(module, threads)(1)
+
+
+def _layer() -> str | None:
+    try:
+        return str(threading_layer())
+    except ValueError:  # no parallel loop has run yet
+        return None

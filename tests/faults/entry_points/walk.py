@@ -16,30 +16,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import of_adapters
-import of_classifiers
-import of_data
-import of_distributed
-import of_evaluation
-import of_learning
-import of_links
-import of_pictures
-import of_recommenders
-from faulty_values import Faulty
+from entries import entries
 
 import truegraph
 
-PARTS = (
-    of_learning,
-    of_distributed,
-    of_data,
-    of_classifiers,
-    of_links,
-    of_recommenders,
-    of_evaluation,
-    of_adapters,
-    of_pictures,
-)
 DOCUMENTS = Path(__file__).parents[3]
 IMPORTED = re.compile(r"^\s*from truegraph\.([\w.]+) import ", re.MULTILINE)
 # Rooms that nothing of the user enters by, and why; every other public module is walked.
@@ -47,46 +27,61 @@ CLOSED = {
     "gate": "what all input passes; tests/test_gate.py",
     "faces": "methods of learned graphs, tried there",
     "cli": "commands take files and words",
+    "runner": "jobs of plain values; tests/test_runner.py",
+    "trials": "one trial of a comparison; tests/test_comparison.py",
+    "options": "mappings by name; tests/paper and tests/cli",
+    "saving": "folders; test_hostile_artefacts.py",
 }
 # Rooms that use names of another, and what tells them.
-SAME_NAMES = {"distributed": "distributed.", "report.plots": "plots.",
-              "evaluation.ranking": "ranking."}  # fmt: skip
+SAME_NAMES = {"distributed": "distributed.", "report.plots": "plots."}
 ARRAY = re.compile(
     r"NDArray|ArrayLike|csr_array|Features|IndexArray|Floats|Pairs|\bAny\b|\bData\b|AnnData|\bobject\b"
 )
 # Parameters whose type says Any, or something like it, and which are no arrays.
 NO_ARRAYS = {
     "random_state", "options", "prior", "node_names", "names", "fit_params", "degree",
-    "settings", "data_home", "table", "progress", "client",
+    "settings", "table", "progress", "client", "node",
 }  # fmt: skip
-# Words and JSON: experiments as data, which are read from files; suggestions for a wrong word.
-DOCUMENTED = {"Cell", "Condition", "Context", "Experiment", "ModelEntry", "TrialRecord",
-              "TrialResult", "ConsoleProgress", "PaperTable", "printed", "suggestion"}  # fmt: skip
-# Classes that only hold results, and are taken by no function.
-RESULTS = {"InteractionSplit", "KnownProblem", "NodeFeatures", "NodeSplit", "PlantedInteractions",
-           "ReliabilityCurve", "distributed.Partition", "ranking.RankingScores"}  # fmt: skip
+# Classes that only hold results, and words.
+RESULTS = {"InteractionSplit", "NodeSplit", "PlantedInteractions", "Task",
+           "Comparison", "ConsoleProgress", "NodeFeatures",
+           "distributed.Partition", "suggestion"}  # fmt: skip
 
 UNTRIED = {
     # Tables of mixed columns, in which text, dates and gaps are data.
     "ColumnPlan.fit:X",
     "ColumnPlan.fit:y",
     "ColumnPlan.fit_transform:X",
-    "ColumnPlan.from_document:arrays",
-    "ColumnPlan.from_document:document",
     "ColumnPlan.get_feature_names_out:input_features",
     "ColumnPlan.ids:X",
     "ColumnPlan.names:X",
-    "ColumnPlan.to_document:arrays",
     "ColumnPlan.transform:X",
     "ColumnPlan.unknown_categories:X",
     # Classes of any kind: text, numbers, gaps.
     "LearnedGraph.explore:labels",
-    # Called by score_rankings after its checks.
-    "ranking.list_hits:lists",
-    "ranking.list_hits:held",
+    # Arrays of the library's own.
+    "LearnedGraph.trusted:adjacency",
+    "LearnedGraph.trusted:candidates",
+    "LearnedGraph.trusted:multipliers",
+    # A name or a whole data set, which was checked when it was made.
+    "compare:data",
+    # One label per node, of any kind; tests/test_comparison.py.
+    "compare:groups",
+    "GraphLearner.get_feature_names_out:input_features",
+    # Checked by scikit-learn.
+    "GraphLabelSpreading.fit:X",
+    "GraphLabelSpreading.predict:X",
+    "GraphLabelSpreading.predict_proba:X",
     # y is ignored, as scikit-learn's pipelines want it.
     "GraphLearner.fit:y",
     "GraphLearner.fit_transform:y",
+    # The facts of the list of named data sets, which is a file of the package.
+    "DatasetInfo.listed:facts",
+    # Tables of mixed columns, one row per item or user.
+    "Recommender.add_items:items",
+    "Recommender.add_users:users",
+    "Recommender.fit:items",
+    "Recommender.fit:users",
     # Abstract, or tried through every class that has it.
     "Distance.pair_values:rows",
     "Distance.pair_values:columns",
@@ -142,8 +137,8 @@ def array_parameters() -> set[str]:
     found = set()
     for name, thing in public():
         if (
-            name in RESULTS
-            or name.split(".")[0] in DOCUMENTED
+            name.split(".")[0] in RESULTS
+            or name in RESULTS
             or not getattr(thing, "__module__", "").startswith("truegraph")
         ):
             continue
@@ -153,14 +148,6 @@ def array_parameters() -> set[str]:
                 continue
             if ARRAY.search(str(parameter.annotation)) and parameter.name != "self":
                 found.add(f"{name}:{parameter.name}")
-    return found
-
-
-def entries() -> dict[str, tuple[Callable[[Any], Any], Faulty]]:
-    """Return how to call each entry point with one value, and the faulty values."""
-    found: dict[str, tuple[Callable[[Any], Any], Faulty]] = {}
-    for part in PARTS:
-        found |= part.entries()
     return found
 
 

@@ -9,18 +9,16 @@ from typing import Any
 import pytest
 from sklearn.utils import check_random_state
 
+from truegraph.learning.learner import GraphLearner
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.learn import PartitionedRun
-from truegraph.learning.partitioned.one_call import check_options
+from truegraph.learning.partitioned.one_call import check_parameters
 from truegraph.learning.partitioned.sources import as_source
 from truegraph.learning.search import approximate
 from truegraph.learning.search.two_levels import CellSizes
 from truegraph.progress import Progress
 
 SIZES = CellSizes(large=250, small=40)
-DEFAULTS: dict[str, Any] = {"degree": None, "theta": None, "metric": "sqeuclidean"}
-DEFAULTS |= {"scope": "candidates", "tol": 1e-6, "candidate_ratio": 3.0}
-DEFAULTS |= {"random_state": 3, "n_jobs": None}
 
 Prepared = Callable[..., PartitionedRun]
 
@@ -34,12 +32,12 @@ def prepare(
     memory: float = 1e9,
     **options: Any,
 ) -> PartitionedRun:
-    given = {**DEFAULTS, **options}
+    learner = GraphLearner(**{"graph_model": "paper", "random_state": 3, **options})
     return PartitionedRun(
         [as_source(f"table {number}", table) for number, table in enumerate(tables)],
-        check_options(given),
-        metric=given["metric"],
-        seed=int(check_random_state(given["random_state"]).randint(2**31 - 1)),
+        check_parameters(learner),
+        metric=learner.metric,
+        seed=int(check_random_state(learner.random_state).randint(2**31 - 1)),
         memory=memory,
         storage=storage,
         executor=InProcess() if executor is None else executor,

@@ -21,7 +21,7 @@ def check(source, dtype: type = np.float64) -> None:
     assert source.shape == again.shape == (100, 3)
     assert source.dtype == dtype
     np.testing.assert_array_equal(again.read(17, 63), POINTS.astype(dtype)[17:63])
-    assert again.fingerprint() == source.fingerprint()
+    assert again.description() == source.description()
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -58,6 +58,43 @@ def test_parquet_folders(tmp_path: Path, dtype: type) -> None:
     check(as_source("X", tmp_path), dtype)
     source = as_source("X", tmp_path)
     np.testing.assert_array_equal(source.read(0, 100), POINTS.astype(dtype))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.uint8, np.int16])
+def test_small_numbers_are_read_as_they_are_block_by_block(tmp_path: Path, dtype: type) -> None:
+    points = (10 * POINTS).astype(dtype)
+    np.save(tmp_path / "points.npy", points)
+    read = as_source("X", tmp_path / "points.npy").read(17, 63)
+    assert read.dtype == np.float32
+    np.testing.assert_array_equal(read, points[17:63].astype(np.float64))
+
+
+@pytest.mark.parametrize("size", [3, -1])
+def test_a_column_of_lists_is_a_block_of_numbers(tmp_path: Path, size: int) -> None:
+    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    kind = pyarrow.list_(pyarrow.float32(), size)
+    columns = {"own": POINTS[:, 0], "vector": pyarrow.array(POINTS.tolist(), kind)}
+    parquet.write_table(pyarrow.table(columns), tmp_path / "t.parquet", row_group_size=33)
+    source = as_source("X", tmp_path / "t.parquet")
+    assert source.shape == (100, 4)
+    expected = np.column_stack([POINTS[:, 0], POINTS.astype(np.float32)])
+    np.testing.assert_array_equal(source.read(20, 90), expected[20:90])
+
+
+def test_damaged_parquet_files_are_named(tmp_path: Path) -> None:
+    path, rng = tmp_path / "t.parquet", np.random.default_rng(0)
+    pd.DataFrame(POINTS, columns=["a", "b", "c"]).to_parquet(path, row_group_size=20)
+    sound = path.read_bytes()
+    for _ in range(60):
+        content = bytearray(sound)
+        for place in rng.integers(0, len(sound), size=4):
+            content[place] = int(rng.integers(256))
+        path.write_bytes(bytes(content))
+        try:
+            source = as_source("X", path)
+            source.read(0, source.shape[0])
+        except InputError:
+            pass
 
 
 def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:

@@ -21,13 +21,15 @@ def stiff_points() -> np.ndarray:
 
 
 def test_a_stiff_problem_is_solved_in_one_process(prepared: Prepared, tmp_path: Path) -> None:
-    graph = prepared(tmp_path / "s", stiff_points(), theta=1.0, size=150).run()
+    graph = prepared(tmp_path / "s", stiff_points(), options={"theta": 1.0}, size=150).run()
     assert graph.certificate.stalled
     assert graph.certificate.converged
 
 
 def test_a_stiff_problem_that_does_not_fit_says_so(prepared: Prepared, tmp_path: Path) -> None:
     with pytest.warns(ConvergenceWarning, match="above tol"):
-        graph = prepared(tmp_path / "s", stiff_points(), theta=1.0, size=150, memory=1e6).run()
+        graph = prepared(
+            tmp_path / "s", stiff_points(), options={"theta": 1.0}, size=150, memory=1e6
+        ).run()
     assert not graph.certificate.converged
     assert graph.certificate.relative_gap > graph.certificate.tolerance

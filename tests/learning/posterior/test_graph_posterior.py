@@ -20,7 +20,9 @@ POINTS = np.random.default_rng(0).normal(size=(80, 3))
 
 @pytest.fixture(scope="module")
 def graph() -> LearnedGraph:
-    return learn_graph(POINTS, degree=6, random_state=0).named(f"n{i}" for i in range(80))
+    return learn_graph(POINTS, graph_model="paper", degree=6, random_state=0).named(
+        f"n{i}" for i in range(80)
+    )
 
 
 @pytest.fixture(scope="module", params=METHODS)
@@ -100,9 +102,11 @@ def test_intervals_hold_what_they_promise(graph: LearnedGraph) -> None:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_units_follow_alpha_and_beta(method: str) -> None:
-    one = learn_graph(POINTS, theta=2.0, tol=1e-10)
+    one = learn_graph(POINTS, graph_model="paper", options={"theta": 2.0, "tol": 1e-10})
     # theta = 1 / sqrt(2 alpha beta) and scale = sqrt(alpha / (2 beta)) = 3
-    scaled = learn_graph(POINTS, alpha=1.5, beta=1.5 / 18.0, tol=1e-10)
+    scaled = learn_graph(
+        POINTS, graph_model="paper", options={"alpha": 1.5, "beta": 1.5 / 18.0, "tol": 1e-10}
+    )
     assert scaled.certificate.theta == pytest.approx(2.0)
     first, second = (g.posterior(method, random_state=0) for g in (one, scaled))
     assert second.concentration == pytest.approx(first.concentration, rel=1e-6)
@@ -204,4 +208,4 @@ def test_slack_of_pairs_that_are_no_candidates(graph: LearnedGraph) -> None:
         graph.slack([(0, 1)], [1.0, 2.0])
     # equal points have distance zero, which is stored
     points = np.vstack([POINTS, POINTS[:1]])
-    assert learn_graph(points, degree=6).slack([(0, 80)])[0] > 0.0
+    assert learn_graph(points, graph_model="paper", degree=6).slack([(0, 80)])[0] > 0.0

@@ -29,7 +29,9 @@ def _learn(edges: list[tuple[int, int]], t: Any) -> LearnedGraph:
         dense[i, j] = dense[j, i] = distance
     rows, columns = np.nonzero(dense >= 0.0)
     distances = csr_array((dense[rows, columns], (rows, columns)), shape=dense.shape)
-    return learn_graph(distances, theta=1.0, metric="precomputed", tol=1e-12)
+    return learn_graph(
+        distances, graph_model="paper", metric="precomputed", options={"theta": 1.0, "tol": 1e-12}
+    )
 
 
 class Integration:

@@ -106,8 +106,8 @@ def farthest_pair(points: np.ndarray) -> tuple[int, int]:
 def test_a_fixed_pair_is_a_candidate_however_far() -> None:
     points = np.random.default_rng(4).normal(size=(30, 2))
     i, j = farthest_pair(points)
-    plain = learn_graph(points, 4)
-    fixed = learn_graph(points, 4, fixed_pairs=mask_of((i, j)))
+    plain = learn_graph(points, 4, graph_model="paper")
+    fixed = learn_graph(points, 4, graph_model="paper", fixed_pairs=mask_of((i, j)))
     assert not pattern_of(plain.candidates)[i, j]
     assert pattern_of(fixed.candidates)[i, j]
     assert pattern_of(fixed.candidates)[j, i]
@@ -119,11 +119,11 @@ def test_a_fixed_pair_is_a_candidate_however_far() -> None:
 def test_a_forbidden_pair_never_gets_weight(metric: str) -> None:
     points = np.random.default_rng(5).normal(size=(30, 2))
     X = ((points[:, None] - points) ** 2).sum(axis=2) if metric == "precomputed" else points
-    plain = learn_graph(X, 4, metric=metric)
+    plain = learn_graph(X, 4, graph_model="paper", metric=metric)
     strongest = plain.adjacency.tocoo()
     at = int(strongest.data.argmax())
     pair = int(strongest.row[at]), int(strongest.col[at])
-    graph = learn_graph(X, 4, metric=metric, forbidden_pairs=mask_of(pair))
+    graph = learn_graph(X, 4, graph_model="paper", metric=metric, forbidden_pairs=mask_of(pair))
     assert graph.adjacency[pair] == 0.0
     assert not pattern_of(graph.candidates)[pair]
     assert not pattern_of(graph.candidates)[pair[::-1]]
@@ -135,13 +135,20 @@ def test_forbidden_pairs_stay_out_of_the_global_optimum() -> None:
     points = np.random.default_rng(6).normal(size=(30, 2))
     values = ((points[:, None] - points) ** 2).sum(axis=2)
     forbidden = csr_array(np.triu(np.random.default_rng(7).random((30, 30)) < 0.3, 1))
-    options = {"theta": 2.0, "tol": 1e-12, "scope": "global"}
-    graph = learn_graph(points, forbidden_pairs=forbidden, candidate_ratio=1.0, **options)
+    graph = learn_graph(
+        points,
+        graph_model="paper",
+        scope="global",
+        forbidden_pairs=forbidden,
+        options={"theta": 2.0, "tol": 1e-12, "candidate_ratio": 1.0},
+    )
     assert graph.adjacency.multiply(forbidden).nnz == 0
     allowed = csr_array(values)
     allowed[(forbidden + forbidden.T).nonzero()] = 0.0
     allowed.eliminate_zeros()
-    wanted = learn_graph(allowed, metric="precomputed", theta=2.0, tol=1e-12)
+    wanted = learn_graph(
+        allowed, graph_model="paper", metric="precomputed", options={"theta": 2.0, "tol": 1e-12}
+    )
     assert abs(graph.adjacency - wanted.adjacency).max() < 1e-6
     assert graph.certificate.scope == "global"
 
@@ -162,7 +169,9 @@ def test_mutual_candidates_are_listed_by_both() -> None:
     expected = lists & lists.T
     lonely = np.flatnonzero(~expected.any(axis=1))
     expected[lonely, listed[lonely, 0]] = True
-    graph = learn_graph(points, degree=2, candidate_ratio=3.0, mutual=True)
+    graph = learn_graph(
+        points, graph_model="paper", degree=2, options={"candidate_ratio": 3.0, "mutual": True}
+    )
     found = np.zeros((80, 80), dtype=bool)
     pairs = graph.candidates.tocoo()
     found[pairs.row, pairs.col] = True

@@ -169,9 +169,9 @@ def test_disagreement_is_complete_as_soon_as_two_nodes_share_no_class(
     rows = []
 
     class Counted(LabelDisagreement):
-        def pair_values(self, nodes: np.ndarray, others: np.ndarray) -> np.ndarray:
+        def _between(self, nodes: np.ndarray, others: np.ndarray) -> np.ndarray:
             rows.append(nodes[0])
-            return super().pair_values(nodes, others)
+            return super()._between(nodes, others)
 
     half = [[0.5, 0.5, 0.0]]
     D2 = Counted.from_shares(half * 3 + [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] + half * 20)

@@ -17,6 +17,6 @@ def test_nodes_are_numbered_in_32_bits_whatever_the_masks_are(metric: str) -> No
     mask = csr_array(pair, shape=(40, 40))
     X = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2) if metric == "precomputed" else POINTS
     for masks in ({"fixed_pairs": mask}, {"forbidden_pairs": mask}):
-        graph = learn_graph(X, degree=5, metric=metric, **masks)
+        graph = learn_graph(X, graph_model="paper", degree=5, metric=metric, **masks)
         assert graph.adjacency.indices.dtype == graph.adjacency.indptr.dtype == np.int32
     assert graph.adjacency[4, 3] == 0.0

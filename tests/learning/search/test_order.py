@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import dual_bound, primal_objective
 from scipy.sparse import csr_array
 
 from truegraph import learn_graph
@@ -13,10 +14,8 @@ from truegraph.learning import (
     EmbeddingDistance,
     LabelDisagreement,
     SumDistance,
-    pipeline,
 )
 from truegraph.learning.search.approximate import CellSearch
-from truegraph.testing import dual_bound, primal_objective
 
 POINTS = np.random.default_rng(5).normal(size=(1500, 4))
 
@@ -31,7 +30,7 @@ def test_the_order_of_the_cells_puts_neighbours_together() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e25])
 def test_the_result_is_in_the_callers_order(unit: float) -> None:
-    graph = learn_graph(POINTS * unit, 8, candidates="ivf", random_state=0)
+    graph = learn_graph(POINTS * unit, 8, graph_model="paper", candidates="ivf", random_state=0)
     pairs = graph.candidates.tocoo()
     distances = ((POINTS[pairs.row] - POINTS[pairs.col]) ** 2).sum(axis=1)
     assert pairs.data / unit**2 == pytest.approx(distances, rel=1e-9)
@@ -44,10 +43,31 @@ def test_the_result_is_in_the_callers_order(unit: float) -> None:
 
 
 def test_the_order_does_not_change_the_graph(monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = learn_graph(POINTS[:300], 8, candidates="hnsw", random_state=0, tol=1e-12)
-    monkeypatch.setattr(pipeline, "_MANY_NODES", 100)
-    other = learn_graph(POINTS[:300], 8, candidates="hnsw", random_state=0, tol=1e-12)
-    cells = learn_graph(POINTS[:300], 8, candidates="ivf", random_state=0, tol=1e-12)
+    usual = learn_graph(
+        POINTS[:300],
+        8,
+        graph_model="paper",
+        candidates="hnsw",
+        random_state=0,
+        options={"tol": 1e-12},
+    )
+    monkeypatch.setattr("truegraph.learning.core._MANY_NODES", 100)
+    other = learn_graph(
+        POINTS[:300],
+        8,
+        graph_model="paper",
+        candidates="hnsw",
+        random_state=0,
+        options={"tol": 1e-12},
+    )
+    cells = learn_graph(
+        POINTS[:300],
+        8,
+        graph_model="paper",
+        candidates="ivf",
+        random_state=0,
+        options={"tol": 1e-12},
+    )
     assert usual.certificate.recall == other.certificate.recall == 1.0
     assert cells.certificate.recall == 1.0
     assert abs(usual.adjacency - other.adjacency).max() < 1e-6

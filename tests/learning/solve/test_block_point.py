@@ -15,7 +15,9 @@ NODES = np.array([3, 4, 10, 57, 120])
 
 @pytest.fixture(scope="module")
 def candidates() -> csr_array:
-    return learn_graph(np.random.default_rng(6).normal(size=(150, 3)), degree=6).candidates
+    return learn_graph(
+        np.random.default_rng(6).normal(size=(150, 3)), graph_model="paper", degree=6
+    ).candidates
 
 
 def block_of(candidates: csr_array) -> tuple[csr_array, np.ndarray]:

@@ -8,10 +8,10 @@ import weakref
 
 import numpy as np
 import pytest
+from lab.known_problems import dual_bound, primal_objective
 from scipy.sparse import csr_array
 
 from truegraph.learning.solve.dual import DualPoint, Problem, moved_multipliers
-from truegraph.testing import dual_bound, primal_objective
 
 THETA = 0.7
 

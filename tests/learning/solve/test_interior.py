@@ -18,7 +18,7 @@ THETA = 0.3
 def heavy_tailed(seed: int, nodes: int = 400) -> csr_array:
     """Candidate pairs of points some of which lie far from all others: a stiff problem."""
     points = np.random.default_rng(seed).standard_t(0.9, size=(nodes, 3))
-    return learn_graph(points, degree=5).candidates
+    return learn_graph(points, graph_model="paper", degree=5).candidates
 
 
 def stepped(candidates: csr_array, steps: int) -> Interior:

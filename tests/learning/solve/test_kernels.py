@@ -30,7 +30,7 @@ def test_both_conjugate_gradients_solve_their_systems(seed: int) -> None:
     wanted = np.linalg.solve(matrix, right)
     plain = np.empty(lam.size)
     order = np.argsort(-lam, kind="stable")
-    many = kernels.conjugate_gradients(parts, right, 1e-12, 20_000, plain)
+    many = kernels.conjugate_gradients(parts, right, 1e-12, plain)
     stiff, few = incomplete_cholesky.Factored(parts, order).solve(right, 1e-12)
     for found in (plain, stiff):
         error = wanted - found
@@ -41,6 +41,5 @@ def test_both_conjugate_gradients_solve_their_systems(seed: int) -> None:
 def test_conjugate_gradients_stop_at_their_limit() -> None:
     _, parts, lam = stiff_system(9)
     out = np.empty(lam.size)
-    assert kernels.conjugate_gradients(parts, lam, 1e-15, 3, out) == 3
-    assert kernels.conjugate_gradients(parts, 0.0 * lam, 1e-6, 50, out) == 0
+    assert kernels.conjugate_gradients(parts, 0.0 * lam, 1e-6, out) == 0
     assert (out == 0.0).all()

@@ -14,7 +14,7 @@ from truegraph.learning.solve import newton, solver
 @pytest.fixture(scope="module")
 def stiff() -> csr_array:
     points = np.random.default_rng(41).standard_cauchy(size=(400, 4))
-    return learn_graph(points, degree=5).candidates
+    return learn_graph(points, graph_model="paper", degree=5).candidates
 
 
 def test_the_budget_grows_with_the_steps_and_the_pairs() -> None:
@@ -47,12 +47,12 @@ def test_the_search_for_a_degree_ends_with_the_budget(monkeypatch: pytest.Monkey
     solves = []
     solve = solver.solve
     monkeypatch.setattr(
-        "truegraph.learning.pipeline.solve_newton",
+        "truegraph.learning.core.solve_newton",
         lambda *given, **options: solves.append(1) or solve(*given, **options),
     )
     points = np.random.default_rng(41).standard_cauchy(size=(400, 4))
     with pytest.warns(ConvergenceWarning, match=r"Raise max_iter or tol, or even out"):
-        graph = learn_graph(points, degree=3, tol=1e-8)
+        graph = learn_graph(points, graph_model="paper", degree=3, options={"tol": 1e-8})
     assert not graph.certificate.converged
     assert (graph.adjacency.sum(axis=1) > 0.0).all()
     assert len(solves) <= 4
@@ -60,7 +60,7 @@ def test_the_search_for_a_degree_ends_with_the_budget(monkeypatch: pytest.Monkey
 
 def test_an_easy_problem_never_stalls() -> None:
     points = np.random.default_rng(5).normal(size=(500, 4))
-    candidates = learn_graph(points, degree=8).candidates
+    candidates = learn_graph(points, graph_model="paper", degree=8).candidates
     solution = solver.solve(candidates, 2.0, tol=1e-10)
     assert not solution.stalled
     assert solution.converged

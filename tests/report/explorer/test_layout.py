@@ -6,7 +6,6 @@ import numba
 import numpy as np
 from scipy.sparse import block_diag, csr_array
 
-from truegraph.report.explorer.clusters import clusters
 from truegraph.report.explorer.layout import layout
 
 
@@ -40,13 +39,3 @@ def test_nodes_without_edges_have_places() -> None:
     places = layout(csr_array((5, 5)))
     assert places.shape == (5, 2)
     assert np.isfinite(places).all()
-
-
-def test_clusters_are_the_groups_that_hold_together() -> None:
-    assert clusters(two_cliques()).tolist() == [0] * 12 + [1] * 12
-    assert sorted(clusters(csr_array((4, 4)))) == [0, 1, 2, 3]
-
-
-def test_clusters_are_numbered_by_size() -> None:
-    clique = [np.ones((size, size)) - np.eye(size) for size in (3, 8, 5)]
-    assert clusters(csr_array(block_diag(clique))).tolist() == [2] * 3 + [0] * 8 + [1] * 5

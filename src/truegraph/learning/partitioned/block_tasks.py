@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.partitioned.blocks import load_block, positions_of
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.folder import Folder, check_range, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
 from truegraph.learning.solve import kernels
@@ -126,24 +126,32 @@ def _point(plan: Plan, partition: int, k: int, theta: float) -> tuple[BlockPoint
     folder = Folder(plan.folder)
     starts = Layout.load(folder).starts
     candidates, halo = load_block(plan, partition, k)
-    snapshot = folder.mapped("snapshot")
-    own = snapshot[starts[partition] : starts[partition + 1]]
-    pairs = np.concatenate([own, snapshot[halo]])
+    own = np.arange(starts[partition], starts[partition + 1])
+    pairs = multipliers(plan, "snapshot", np.concatenate([own, halo]))
     return BlockPoint(Problem(candidates), theta, pairs), int(starts[partition])
+
+
+def multipliers(plan: Plan, name: str, positions: NDArray[np.int64]) -> Floats:
+    """Return stored multipliers (n, 2) of nodes, after checking that they are positive."""
+    folder = Folder(plan.folder)
+    pairs: Floats = folder.mapped(name, "f", (plan.n_nodes, 2))[positions]
+    if pairs.size and not (pairs[:, 0].min() > 0.0 and np.isfinite(pairs.sum())):
+        raise damaged(folder.path / f"{name}.npy", "it has multipliers that are not positive")
+    return pairs
 
 
 def extract(plan: Plan, partition: int, k: int, positions: NDArray[np.int64]) -> tuple[Any, ...]:
     """Return rows of a block: their lengths, their columns as positions, and distances."""
     start = int(Layout.load(Folder(plan.folder)).starts[partition])
-    folder = Folder(plan.folder).below(f"blocks-{k}")
-    indptr, halo = folder.read(f"{partition}-indptr"), folder.read(f"{partition}-halo")
+    candidates, halo = load_block(plan, partition, k)
+    indptr = candidates.indptr
     rows = positions - start
     lengths = (indptr[rows + 1] - indptr[rows]).astype(np.int64)
     within = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     entries = np.repeat(indptr[rows].astype(np.int64), lengths) + within
-    local = np.asarray(folder.mapped(f"{partition}-columns")[entries])
+    local = candidates.indices[entries]
     columns = positions_of(local, len(indptr) - 1, halo, start).astype(np.int32)
-    return lengths, columns, np.asarray(folder.mapped(f"{partition}-distances")[entries])
+    return lengths, columns, candidates.data[entries]
 
 
 def hand_over(plan: Plan, nodes: NDArray[np.int64], rows: tuple[Any, ...]) -> None:
@@ -158,9 +166,11 @@ def hand_over(plan: Plan, nodes: NDArray[np.int64], rows: tuple[Any, ...]) -> No
 def solve_together(plan: Plan, theta: float, tol: float) -> tuple[Floats, int]:
     """Solve the nodes handed over, all others fixed; return multipliers and steps."""
     folder = Folder(plan.folder).below(_TOGETHER)
-    nodes, lengths = folder.read("nodes"), folder.read("lengths")
-    rows = (lengths, folder.shared("columns"), folder.shared("distances"))
-    candidates, halo = block_candidates(nodes, *rows)
-    snapshot = Folder(plan.folder).mapped("snapshot")
-    pairs = np.concatenate([snapshot[nodes], snapshot[halo]])
+    nodes = folder.indices("nodes", plan.n_nodes)
+    columns = folder.shared("columns", "i", (None,))
+    check_range(folder.path, columns, 0, plan.n_nodes)
+    lengths = folder.indices("lengths", len(columns) + 1, (len(nodes),))
+    distances = folder.shared("distances", "f", (int(lengths.sum()),))
+    candidates, halo = block_candidates(nodes, lengths, columns, distances)
+    pairs = multipliers(plan, "snapshot", np.concatenate([nodes, halo]))
     return _descended(BlockPoint(Problem(candidates), theta, pairs), tol, 2 * _STEPS)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.inputs import require_candidates
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.folder import Folder, check_range, check_starts, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
 from truegraph.learning.search.points import squared_distances
+from truegraph.runtime.compiled import compiled
+
+_checked: set[Any] = set()  # versions of files; they are written once
 
 
 def build_block(plan: Plan, partition: int, k: int) -> int:
@@ -29,7 +33,7 @@ def build_block(plan: Plan, partition: int, k: int) -> int:
         start, stop = int(layout.starts[partition]), int(layout.starts[partition + 1])
         lists = folder.below(f"lists-{k}")
         named, naming = _incoming(lists, layout, partition)
-        found = np.asarray(lists.mapped(f"{partition}-lists"))
+        found = lists.indices(f"{partition}-lists", plan.n_nodes, (stop - start, None), at_least=-1)
         indptr, columns = _union(found, start, stop, named, naming)
         outside = (columns < start) | (columns >= stop)
         halo = np.unique(columns[outside]).astype(np.int64)
@@ -42,17 +46,38 @@ def build_block(plan: Plan, partition: int, k: int) -> int:
         target.write(f"{partition}-distances", values)
         target.write(f"{partition}-indptr", indptr)
         require_candidates(load_block(plan, partition, k)[0])
-    return int(target.mapped(f"{partition}-indptr")[-1])
+    return int(load_block(plan, partition, k)[0].nnz)
 
 
 def load_block(plan: Plan, partition: int, k: int) -> tuple[csr_array, NDArray[np.int64]]:
     """Return a partition's candidates (own nodes, own nodes + halo), and its halo."""
     folder = Folder(plan.folder).below(f"blocks-{k}")
-    halo = folder.read(f"{partition}-halo")
-    indptr = folder.read(f"{partition}-indptr")
+    halo = folder.indices(f"{partition}-halo", plan.n_nodes)
+    columns = folder.shared(f"{partition}-columns", "i", (None,))
+    distances = folder.shared(f"{partition}-distances", "f", (len(columns),))
+    indptr = np.array(folder.mapped(f"{partition}-indptr", "i"))
     own = len(indptr) - 1
-    parts = (folder.shared(f"{partition}-distances"), folder.shared(f"{partition}-columns"), indptr)
-    return csr_array(parts, shape=(own, own + len(halo))), halo
+    _check_block(folder.path / f"{partition}-", indptr, columns, distances, own + len(halo))
+    return csr_array((distances, columns, indptr), shape=(own, own + len(halo))), halo
+
+
+def _check_block(
+    stem: Path,
+    indptr: NDArray[Any],
+    columns: NDArray[Any],
+    distances: NDArray[np.float64],
+    width: int,
+) -> None:
+    """Raise unless the arrays of a block go together; files that were checked are not again."""
+    names = [Path(f"{stem}{name}.npy") for name in ("indptr", "columns", "distances", "halo")]
+    version = tuple((str(path), path.stat().st_mtime_ns, path.stat().st_size) for path in names)
+    if version in _checked:
+        return
+    check_starts(names[0], indptr, len(columns))
+    check_range(names[1], columns, 0, width)
+    if distances.size and not (distances.min() >= 0.0 and distances.max() < np.inf):
+        raise damaged(names[2], "it has distances below zero, or that are not finite")
+    _checked.add(version)
 
 
 def joined_blocks(plan: Plan, k: int) -> csr_array:
@@ -87,10 +112,14 @@ def _incoming(
     """Return pairs of this partition's nodes and those elsewhere that list them."""
     parts = [np.zeros((0, 2), np.int32)]
     for other in range(len(layout)):
-        starts = lists.read(f"{other}-starts")
+        outgoing = lists.mapped(f"{other}-outgoing", "i", (None, 2))
+        starts = lists.starts(f"{other}-starts", len(layout), len(outgoing))
         inside = slice(int(starts[partition]), int(starts[partition + 1]))
-        parts.append(np.asarray(lists.mapped(f"{other}-outgoing")[inside]))
+        parts.append(np.asarray(outgoing[inside]))
     pairs = np.concatenate(parts)
+    path, first, last = lists.path, layout.starts[partition], layout.starts[partition + 1]
+    check_range(path, pairs[:, 0], int(first), int(last))
+    check_range(path, pairs[:, 1], 0, int(layout.starts[-1]))
     return np.ascontiguousarray(pairs[:, 0]), np.ascontiguousarray(pairs[:, 1])
 
 
@@ -116,7 +145,7 @@ def _union(
     return indptr.astype(np.int32) if small else indptr, columns
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(found: Any, start: int, stop: int, named: Any, counts: Any) -> None:
     """Count, shifted by one, the entries of every row before duplicates are removed."""
     for i in range(found.shape[0]):
@@ -130,7 +159,7 @@ def _count(found: Any, start: int, stop: int, named: Any, counts: Any) -> None:
         counts[named[e] - start + 1] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill(
     found: Any, start: int, stop: int, named: Any, naming: Any, place: Any, entries: Any
 ) -> None:
@@ -150,7 +179,7 @@ def _fill(
         place[row] += 1
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _deduplicate(room: Any, entries: Any, lengths: Any) -> None:
     """Sort every row and move its distinct entries to its front."""
     for i in prange(lengths.size):
@@ -164,7 +193,7 @@ def _deduplicate(room: Any, entries: Any, lengths: Any) -> None:
         lengths[i] = kept
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _compact(room: Any, entries: Any, indptr: Any, columns: Any) -> None:
     for i in prange(indptr.size - 1):
         for e in range(indptr[i + 1] - indptr[i]):
@@ -180,7 +209,7 @@ def _distances(
     columns: NDArray[np.int32],
 ) -> NDArray[np.float64]:
     """Return the exact distances of all entries, as the learner in one process computes them."""
-    own = np.asarray(folder.mapped(f"points-{partition}"), dtype=np.float64)
+    own = layout.points(folder, partition)
     points = own
     if halo.size:
         points = np.concatenate([own, layout.rows(folder, "points", halo).astype(np.float64)])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import weakref
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,21 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.data.storage import read_json, write_json
 from truegraph.errors import DataError, InputError
 from truegraph.extras import import_extra
 from truegraph.learning.learned import Certificate, LearnedGraph
+from truegraph.learning.partitioned.block_tasks import multipliers
 from truegraph.learning.partitioned.blocks import joined_blocks, load_block, positions_of
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.folder import Folder, check_range, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
-from truegraph.learning.search.order import restored
+from truegraph.learning.search.order import restored_matrix
 from truegraph.learning.search.two_levels import CellSizes
 from truegraph.learning.solve import kernels
 from truegraph.runtime.memory import physical_memory
 
 _GRAPH = "graph.json"
 _CERTIFICATE = "_certificate.json"  # readers of Parquet folders pass over such names
+_MULTIPLIERS = re.compile(r"solve-\d+/multipliers-\d+")
 _LOADED_ENTRY = 40.0  # bytes of a candidate entry of a loaded graph
 
 
@@ -77,17 +81,21 @@ class PartitionedGraph:
             raise InputError(
                 f"{storage}: no finished graph. Learn it with the same storage, which continues."
             )
-        document = read_json(storage / _GRAPH)
-        sizes = CellSizes(**document["plan"].pop("sizes"))
-        counts = tuple(document["plan"].pop("counts"))
-        plan = {**document["plan"], "folder": str(storage), "counts": counts, "sizes": sizes}
-        self._plan = Plan(**plan)
-        self._k = int(document["k"])
-        self._multipliers = document["multipliers"]
-        self.certificate = _certificate(document["certificate"])
+        try:
+            document = read_json(storage / _GRAPH)
+            self._plan = _plan(document["plan"], storage)
+            self._k = gate.whole_number("k", document["k"], at_least=1)
+            self._edges = gate.whole_number("edges", document["edges"])
+            self._multipliers = document["multipliers"]
+            if not _MULTIPLIERS.fullmatch(self._multipliers):
+                raise ValueError(f"multipliers is {self._multipliers!r}")
+            self.certificate = _certificate(document["certificate"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise damaged(storage / _GRAPH, error) from error
         self.storage = storage
         self._layout = Layout.load(folder)
-        self._edges = int(document["edges"])
+        if self._layout.starts[-1] != self._plan.n_nodes:
+            raise damaged(storage / "layout.npz", f"it has not {self._plan.n_nodes} nodes")
         if is_temporary:
             weakref.finalize(self, shutil.rmtree, storage, True)
 
@@ -134,8 +142,10 @@ class PartitionedGraph:
         """Return one partition."""
         if not 0 <= number < self.n_partitions:
             raise InputError(f"partition {number} does not exist; there are {self.n_partitions}.")
-        candidates, columns = self._candidates(number)
-        weights = self.certificate.scale * self._weights(number, candidates)
+        candidates, halo = load_block(self._plan, number, self._k)
+        start = self._layout.starts[number]
+        columns = positions_of(candidates.indices, candidates.shape[0], halo, start)
+        weights = self.certificate.scale * self._weights(number, candidates, halo)
         kept = weights > 0.0
         indptr = np.concatenate([[0], np.cumsum(kept)])[candidates.indptr]
         own = int(self._layout.starts[number])
@@ -187,32 +197,26 @@ class PartitionedGraph:
             )
         candidates = joined_blocks(self._plan, self._k)
         weights = np.empty(candidates.nnz)
-        lam = np.asarray(self._stored_multipliers())
+        lam = multipliers(self._plan, self._multipliers, np.arange(self.n_nodes))
         kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), weights)
         adjacency = csr_array(
             (self.certificate.scale * weights, candidates.indices.copy(), candidates.indptr.copy()),
             shape=candidates.shape,
         )
         adjacency.eliminate_zeros()
-        leading = lam[:, 0].copy()
-        graph = LearnedGraph(adjacency, self.certificate, leading, candidates, None)
-        graph = restored(graph, self._ids(np.arange(self.n_nodes)))
-        return replace(graph, n_users=self.n_users)
+        ids = self._ids(np.arange(self.n_nodes))
+        if (np.bincount(ids, minlength=self.n_nodes) != 1).any():
+            raise damaged(self.storage, "its numbers of nodes are not all different")
+        own = np.empty(self.n_nodes)
+        own[ids] = lam[:, 0]
+        adjacency, candidates = (restored_matrix(matrix, ids) for matrix in (adjacency, candidates))
+        return LearnedGraph(adjacency, self.certificate, own, candidates, self.n_users)
 
-    def _candidates(self, number: int) -> tuple[csr_array, NDArray[np.int64]]:
-        """Return a partition's candidates, and their columns as positions."""
-        candidates, halo = load_block(self._plan, number, self._k)
-        own, start = candidates.shape[0], self._layout.starts[number]
-        return candidates, positions_of(candidates.indices, own, halo, start)
-
-    def _stored_multipliers(self) -> NDArray[np.float64]:
-        return Folder(self.storage).mapped(self._multipliers)
-
-    def _weights(self, number: int, candidates: csr_array) -> NDArray[np.float64]:
-        start, stop = self._layout.starts[number : number + 2]
-        halo = Folder(self.storage).below(f"blocks-{self._k}").read(f"{number}-halo")
-        stored = self._stored_multipliers()
-        lam = np.concatenate([stored[start:stop], stored[halo]])
+    def _weights(
+        self, number: int, candidates: csr_array, halo: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        own = np.arange(*self._layout.starts[number : number + 2])
+        lam = multipliers(self._plan, self._multipliers, np.concatenate([own, halo]))
         out = np.empty(candidates.nnz)
         kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), out)
         return out
@@ -221,7 +225,9 @@ class PartitionedGraph:
         """Return the numbers of the nodes at ascending positions."""
         found = self._layout.rows(Folder(self.storage), "ids", positions)
         side = self._layout.sides[self._layout.partition_of(positions)]
-        return np.asarray(found, dtype=np.int64) + np.where(side == 1, self._plan.counts[0], 0)
+        ids = np.asarray(found, dtype=np.int64) + np.where(side == 1, self._plan.counts[0], 0)
+        check_range(self.storage, ids, 0, self.n_nodes)
+        return ids
 
     def _ids_of(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the nodes at any positions."""
@@ -233,11 +239,24 @@ def _edges_of(number: int, storage: str) -> Any:
     return PartitionedGraph.open(storage).partition(number).edges()
 
 
+def _plan(document: dict[str, Any], storage: Path) -> Plan:
+    """Return the plan of a document, after checking its numbers."""
+    counts = tuple(gate.whole_number("counts", n, at_least=1) for n in document["counts"])
+    if len(counts) not in (1, 2):
+        raise ValueError(f"counts is {document['counts']!r}")
+    for name in ("columns", "k", "partition_points", "together_points"):
+        gate.whole_number(name, document[name], at_least=1)
+    sizes = CellSizes(**document["sizes"])
+    return Plan(**{**document, "folder": str(storage), "counts": counts, "sizes": sizes})
+
+
 def _certificate(document: dict[str, Any]) -> Certificate:
     """Return the certificate of a document in which null stands for infinity."""
     infinite = ("relative_gap", "primal")
     lifted = {key: np.inf for key in infinite if document[key] is None}
-    return Certificate(**{**document, **lifted})
+    made = Certificate(**{**document, **lifted})
+    made.check()
+    return made
 
 
 def _finite(certificate: Certificate) -> str:

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from truegraph.data.storage import read_json, write_json
 from truegraph.errors import ConvergenceWarning, WriteError, warn
-from truegraph.learning.inputs import Settings, check_degree
 from truegraph.learning.learned import Certificate
 from truegraph.learning.partitioned import searching, spreading
 from truegraph.learning.partitioned.blocks import build_block
@@ -43,9 +42,11 @@ from truegraph.learning.search.two_levels import (
     Rounding,
     sampled_rows,
 )
+from truegraph.learning.settings import Settings
 from truegraph.progress import Progress
 
 _MAX_SWEEPS = 60
+_DATA = "data.json"  # digests of all rows, chunk by chunk
 
 
 class PartitionedRun:
@@ -101,7 +102,7 @@ class PartitionedRun:
     def _description(self) -> dict[str, Any]:
         plan, settings = self._plan, self.settings
         return {
-            "data": [source.fingerprint() for source in self._sources],
+            "data": [source.description() for source in self._sources],
             "metric": plan.metric,
             "degree": settings.degree,
             "theta": settings.theta,
@@ -115,6 +116,7 @@ class PartitionedRun:
     def run(self) -> PartitionedGraph:
         """Learn the graph, or go on where a run with this storage stopped."""
         try:
+            self._check_data()
             if not self._folder.has("graph.json"):
                 self._learn()
         except WriteError as error:
@@ -180,6 +182,7 @@ class PartitionedRun:
         if all(self._folder.has(f"cells-{side}.npz") for side in sides):
             return
         scans = [self._scan(side, seeds[side]) for side in sides]
+        write_json(self._folder.path / _DATA, [scan.digests for scan in scans])
         plan = self._plan
         is_cosine = plan.metric == "cosine"
         has_zero_rows = is_cosine and any(scan.largest[-1] > 0.0 for scan in scans)
@@ -207,7 +210,19 @@ class PartitionedRun:
             np.min([part.smallest for part in parts], axis=0),
             np.max([part.largest for part in parts], axis=0),
             np.concatenate([part.sample for part in parts]),
+            [digest for part in parts for digest in part.digests],
         )
+
+    def _check_data(self) -> None:
+        """Raise if the storage is that of other data, all of which are read for it."""
+        if not self._folder.has(_DATA):
+            return
+        known = read_json(self._folder.path / _DATA)
+        for side, source in enumerate(self._sources):
+            given = [(self._executor.rows(source, *rows),) for rows in self._chunks(side)]
+            found = self._executor.run(spreading.digest, given, self._progress, "comparing")
+            if not isinstance(known, list) or len(known) <= side or known[side] != found:
+                raise self._folder.foreign("data")
 
     def _spread(self) -> searching.Layout:
         """Put the points into the order of the cells, by partition."""
@@ -312,7 +327,7 @@ class PartitionedRun:
         arguments = [(self._plan, p, k) for p in range(len(layout))]
         entries = sum(self._executor.run(build_block, arguments, self._progress, "pairs"))
         self._folder.below(f"lists-{k}").remove("*.npy")
-        check_degree(self.settings, entries / self._plan.n_nodes, "the candidate pairs")
+        self.settings.within(entries / self._plan.n_nodes, "the candidate pairs")
         return int(entries)
 
     def _solve(self, k: int) -> tuple[State, Total]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from truegraph.errors import InputError
-from truegraph.learning.inputs import Settings
-from truegraph.learning.partitioned.sources import Source
+from truegraph.learning.partitioned.sources import Source, is_single
 from truegraph.learning.search.two_levels import CellSizes
+from truegraph.learning.settings import Settings
 
 _UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
 _UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -180,13 +180,14 @@ def make_plan(
     width = columns.pop()
     k = math.ceil(settings.candidate_ratio * (settings.degree or _FIRST_DEGREE))
     k = min(k, max(counts) - (len(counts) == 1))
-    is_single = metric != "cosine" and all(source.dtype == np.float32 for source in sources)
+    is_exact = all(is_single(source.dtype) for source in sources)
+    single = metric != "cosine" and is_exact
     fitting = points if points is not None else points_in_memory(memory, k, width)
     return Plan(
         folder=str(folder),
         counts=counts,
         columns=width,
-        is_single=is_single,
+        is_single=single,
         metric=metric,
         k=k,
         seed=seed,

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.gate import check_finite
+from truegraph.learning.partitioned.folder import Folder, check_range, check_starts, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.spreading import SideCells
 from truegraph.learning.search.approximate import WANTED_RECALL, recall_of, wider
@@ -42,8 +43,13 @@ class Layout:
     @classmethod
     def load(cls, folder: Folder) -> Layout:
         """Read the layout of a run."""
-        table = folder.read_table("layout")
-        return cls(table["starts"], table["sides"])
+        table = folder.read_table("layout", "starts", "sides")
+        path, starts, sides = folder.path / "layout.npz", table["starts"], table["sides"]
+        if starts.dtype.kind not in "iu" or starts.shape != (sides.size + 1,) or sides.ndim != 1:
+            raise damaged(path, "starts and sides do not go together")
+        check_starts(path, starts, int(starts[-1]))
+        check_range(path, sides, 0, 2)
+        return cls(starts.astype(np.int64), sides.astype(np.int64))
 
     def __len__(self) -> int:
         return len(self.sides)
@@ -61,6 +67,20 @@ class Layout:
         found: NDArray[np.int64] = np.searchsorted(self.starts, positions, side="right") - 1
         return found
 
+    def points(self, folder: Folder, partition: int) -> NDArray[np.float64]:
+        """Return the points of a partition, which are finite."""
+        name, count = f"points-{partition}", self.starts[partition + 1] - self.starts[partition]
+        points = np.asarray(folder.mapped(name, "f", (int(count), None)), dtype=np.float64)
+        check_finite(str(folder.path / name), points)
+        return points
+
+    def _stored(self, folder: Folder, name: str, partition: int) -> NDArray[Any]:
+        """Return an array of a partition, a row or a number per node."""
+        count = int(self.starts[partition + 1] - self.starts[partition])
+        is_table = name == "points"
+        kind, shape = ("f", (count, None)) if is_table else ("iu", (count,))
+        return folder.mapped(f"{name}-{partition}", kind, shape)
+
     def rows(self, folder: Folder, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return entries of arrays stored by partition, for ascending positions."""
         return np.concatenate(list(self.parts(folder, name, positions)))
@@ -73,27 +93,38 @@ class Layout:
         for p in range(len(self)):
             if bounds[p] < bounds[p + 1]:
                 places = positions[bounds[p] : bounds[p + 1]] - self.starts[p]
-                yield folder.mapped(f"{name}-{p}")[places]
+                yield self._stored(folder, name, p)[places]
 
 
 def joined_cells(folder: Folder, layout: Layout, side: int) -> SmallCells:
     """Return the small cells of a side; their starts count from its first position."""
-    parts = [SmallCells(**folder.read_table(f"small-{p}")) for p in layout.of_side(side)]
-    return SmallCells.joined(parts)
+    return SmallCells.joined([_cells(folder, f"small-{p}") for p in layout.of_side(side)])
 
 
 def saved_cells(folder: Folder, side: int) -> SmallCells:
     """Read the small cells of a side as the driver has stored them."""
-    return SmallCells(**folder.read_table(f"small-side-{side}"))
+    return _cells(folder, f"small-side-{side}")
+
+
+def _cells(folder: Folder, name: str) -> SmallCells:
+    """Read small cells, and check that their parts go together."""
+    table = folder.read_table(name, "centres", "starts", "of_large")
+    path, centres = folder.path / f"{name}.npz", table["centres"]
+    starts, of_large = table["starts"], table["of_large"]
+    if centres.ndim != 2 or centres.dtype != np.float32 or starts.shape != (len(centres) + 1,):
+        raise damaged(path, "centres and starts do not go together")
+    check_starts(path, starts, int(starts[-1]))
+    check_starts(path, of_large, len(centres))
+    return SmallCells(centres, starts.astype(np.int64), of_large.astype(np.int64))
 
 
 def find_ids(plan: Plan, partition: int, ids: NDArray[np.int64]) -> tuple[Any, Any, Any]:
     """Return those of some ids that a partition has: ids, positions and points."""
     folder = Folder(plan.folder)
     layout = Layout.load(folder)
-    own = folder.mapped(f"ids-{partition}")
+    own = folder.mapped(f"ids-{partition}", "iu")
     places = np.flatnonzero(np.isin(own, ids))
-    points = np.asarray(folder.mapped(f"points-{partition}")[places], dtype=np.float64)
+    points = layout.points(folder, partition)[places]
     return np.asarray(own[places]), layout.starts[partition] + places, points
 
 
@@ -102,8 +133,8 @@ def nearest_in(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return distances and positions (n, k) of the true neighbours within a partition."""
     folder = Folder(plan.folder)
-    start = int(Layout.load(folder).starts[partition])
-    points = np.asarray(folder.mapped(f"points-{partition}"), dtype=np.float64)
+    layout = Layout.load(folder)
+    start, points = int(layout.starts[partition]), layout.points(folder, partition)
     inside = (own >= start) & (own < start + len(points))
     distances, ids = ExactSearch(points).nearest(queries, np.where(inside, own - start, -1), k)
     return distances, np.where(ids < len(points), ids.astype(np.int64) + start, _ABSENT)
@@ -165,7 +196,8 @@ def search_partition(
         target.write(f"{partition}-lists", found)
         _write_outgoing(target, layout, partition, found)
     inside = sample[(sample >= start) & (sample < stop)]
-    return inside, np.asarray(target.mapped(f"{partition}-lists")[inside - start])
+    lists = target.mapped(f"{partition}-lists", "i", (int(stop - start), None))
+    return inside, np.asarray(lists[inside - start])
 
 
 def _lists(
@@ -173,7 +205,7 @@ def _lists(
 ) -> NDArray[np.int32]:
     """Return the lists (points, k) of positions, -1 where there are too few."""
     cells, small = SideCells.load(folder, side), saved_cells(folder, side)
-    points = folder.mapped(f"points-{partition}")
+    points = folder.mapped(f"points-{partition}", "f", (None, None))
     wanted = np.empty((len(points), width), dtype=np.int32)
     centre_tiles = small.tiles()
     for first in range(0, len(points), _BLOCK):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,8 +15,6 @@ from scipy import sparse
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.extras import import_extra
-
-_ENDS = 64  # rows at either end by which data are recognised
 
 
 class Source(ABC):
@@ -40,22 +37,23 @@ class Source(ABC):
         """Return some rows, as they are."""
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
-        """Return checked rows (stop - start, columns): float32 stays, all else is float64."""
+        """Return checked rows (stop - start, columns), of float32 where that is exact."""
         return checked_rows(self.name, np.asarray(self.rows(start, stop)), start)
 
-    def fingerprint(self) -> dict[str, Any]:
-        """Return what tells these data from others: their size and a sum over some rows."""
-        count = self.shape[0]
-        ends = [self.read(0, min(_ENDS, count)), self.read(max(0, count - _ENDS), count)]
-        sums = [zlib.crc32(np.ascontiguousarray(rows).tobytes()) for rows in ends]
-        return {"shape": list(self.shape), "dtype": str(self.dtype), "ends": sums}
+    def description(self) -> dict[str, Any]:
+        """Return what is known of the data before they are read."""
+        return {"shape": list(self.shape), "dtype": str(self.dtype)}
+
+
+def is_single(dtype: np.dtype[Any]) -> bool:
+    """Whether float32 holds all numbers of a type: it does those of 16 bits and fewer."""
+    return dtype.kind in "iuf" and (dtype.itemsize <= 2 or dtype == np.float32)
 
 
 def checked_rows(name: str, rows: NDArray[Any], start: int) -> NDArray[Any]:
     """Check rows that begin at row `start` of a table: finite numbers of float32 or float64."""
     where = f"{name} from row {start} on"
-    if rows.dtype != np.float32:
-        rows = gate.as_floats(where, rows)
+    rows = rows.astype(np.float32) if is_single(rows.dtype) else gate.as_floats(where, rows)
     gate.check_finite(where, rows)
     return np.ascontiguousarray(rows)
 
@@ -130,7 +128,7 @@ class ParquetSource(Source):
 
     @cached_property
     def _files(self) -> list[Any]:
-        from pyarrow import ArrowInvalid
+        from pyarrow import ArrowException
         from pyarrow.parquet import ParquetFile
 
         folder = Path(self.path)
@@ -139,7 +137,7 @@ class ParquetSource(Source):
             raise InputError(f"{self.path}: the folder holds no .parquet file.")
         try:
             return [ParquetFile(path) for path in paths]
-        except (ArrowInvalid, OSError) as error:
+        except (ArrowException, OSError, ValueError) as error:
             raise InputError(f"{self.path}: not Parquet: {error}. Write it again.") from error
 
     @cached_property
@@ -156,16 +154,30 @@ class ParquetSource(Source):
     def _groups(self) -> list[tuple[Any, int]]:
         return [(file, group) for file in self._files for group in range(file.num_row_groups)]
 
+    @cached_property
+    def _widths(self) -> list[int]:
+        """Return how many numbers a column holds in a row: several where it is one of lists."""
+        widths = []
+        for name, field in zip(self._names, self._files[0].schema_arrow, strict=True):
+            first = self._column(0, name)[0] if _is_list(field.type) else 1.0
+            widths.append(np.size(first))
+        return widths
+
+    @property
+    def _names(self) -> list[str]:
+        return list(self._files[0].schema_arrow.names)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
-        return int(self._starts[-1]), len(self._files[0].schema_arrow.names)
+        return int(self._starts[-1]), sum(self._widths) if self._starts[-1] else len(self._names)
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the numbers: float32 if all columns are."""
-        types = {str(field.type) for file in self._files for field in file.schema_arrow}
-        return np.dtype(np.float32 if types == {"float"} else np.float64)
+        fields = [field for file in self._files for field in file.schema_arrow]
+        types = {str(f.type.value_type if _is_list(f.type) else f.type) for f in fields}
+        return np.dtype(np.float32 if types <= {"float", "halffloat"} else np.float64)
 
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows of the row groups that hold them."""
@@ -179,23 +191,41 @@ class ParquetSource(Source):
         return np.concatenate(parts)
 
     def _table(self, group: int) -> NDArray[Any]:
-        file, number = self._groups[group]
-        table = file.read_row_group(number)
-        if table.column_names != self._files[0].schema_arrow.names:
+        file, _ = self._groups[group]
+        if list(file.schema_arrow.names) != self._names:
             raise InputError(f"{self.path}: its files have different columns.")
         columns = []
-        for column_name, column in zip(table.column_names, table.columns, strict=True):
-            values = column.to_numpy()
-            if values.dtype.kind not in "biuf":
+        for name, width in zip(self._names, self._widths, strict=True):
+            values = self._column(group, name)
+            if values.dtype.kind not in "biuf" or values.shape[1] != width:
                 raise InputError(
-                    f"{self.path}: column {column_name!r} holds no numbers. Drop it, or turn it "
-                    "into numbers first."
+                    f"{self.path}: column {name!r} holds no numbers, or lists of different "
+                    "lengths. Drop it, or turn it into numbers first."
                 )
             columns.append(values.astype(self.dtype, copy=False))
-        return np.column_stack(columns)
+        return np.concatenate(columns, axis=1)
+
+    def _column(self, group: int, name: str) -> NDArray[Any]:
+        """Return a column of a row group (rows, width); rows of lists make a block of numbers."""
+        from pyarrow import ArrowException
+
+        file, number = self._groups[group]
+        try:
+            column = file.read_row_group(number, columns=[name]).column(0)
+            if not _is_list(column.type) or column.null_count:
+                return np.asarray(column.to_numpy())[:, None]
+            inside = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
+            return np.asarray(inside).reshape(len(column), -1)
+        except (ArrowException, OSError, ValueError, OverflowError, MemoryError) as error:
+            raise InputError(f"{self.path}: damaged Parquet: {error}. Write it again.") from error
 
     def __getstate__(self) -> dict[str, Any]:
         return {"path": self.path, "name": self.name}
+
+
+def _is_list(kind: Any) -> bool:
+    """Whether a type of Arrow is one of lists, of fixed length or not."""
+    return str(kind).startswith(("list<", "large_list<", "fixed_size_list<"))
 
 
 def as_source(name: str, X: Any) -> Source:

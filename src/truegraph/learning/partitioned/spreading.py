@@ -7,6 +7,7 @@ in that order is its number from here on.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.learning.partitioned.executors import given_rows
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.folder import Folder, check_starts, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.search.cells import padded
 from truegraph.learning.search.points import unit_rows
@@ -54,7 +55,13 @@ class SideCells:
     @classmethod
     def load(cls, folder: Folder, side: int) -> SideCells:
         """Read what `save` wrote."""
-        table = folder.read_table(f"cells-{side}")
+        table = folder.read_table(
+            f"cells-{side}", "centres", "centre", "unit", "seed", "has_zero_rows"
+        )
+        path, centres = folder.path / f"cells-{side}.npz", table["centres"]
+        fits = centres.ndim == 2 and len(centres) > 0 and table["centre"].ndim == 1
+        if not fits or centres.dtype != np.float32 or not table["unit"] > 0.0:
+            raise damaged(path, "its centres cannot be used")
         return cls(
             table["centres"],
             Rounding(table["centre"], float(table["unit"])),
@@ -65,11 +72,12 @@ class SideCells:
 
 @dataclass(frozen=True)
 class Scan:
-    """What one pass over a chunk tells: bounds of the columns (d,) and some rows (n, d)."""
+    """What one pass over chunks tells: bounds of the columns (d,), rows (n, d), and digests."""
 
     smallest: NDArray[np.float64]
     largest: NDArray[np.float64]
     sample: NDArray[np.float64]
+    digests: list[str]
 
 
 def prepared(rows: NDArray[Any], metric: str, has_zero_rows: bool) -> NDArray[Any]:
@@ -85,13 +93,26 @@ def prepared(rows: NDArray[Any], metric: str, has_zero_rows: bool) -> NDArray[An
 def scan(plan: Plan, given: Any, wanted: NDArray[np.int64]) -> Scan:
     """Check a chunk, and return its bounds and the rows whose places are wanted."""
     # The axis of rows of zeros is always there: whether it is needed, the whole scan tells.
-    rows = prepared(given_rows(given, "X"), plan.metric, has_zero_rows=True)
+    plain = given_rows(given, "X")
+    rows = prepared(plain, plan.metric, has_zero_rows=True)
     smallest, largest = rows.min(axis=0), rows.max(axis=0)
     return Scan(
         smallest=np.asarray(smallest, dtype=np.float64),
         largest=np.asarray(largest, dtype=np.float64),
         sample=np.asarray(rows[wanted], dtype=np.float64),
+        digests=[_digest(plain)],
     )
+
+
+def digest(given: Any) -> str:
+    """Return what tells the rows of a chunk from others."""
+    return _digest(given_rows(given, "X"))
+
+
+def _digest(rows: NDArray[Any]) -> str:
+    found = hashlib.blake2b(f"{rows.dtype.str}{rows.shape}".encode(), digest_size=16)
+    found.update(np.ascontiguousarray(rows).data)
+    return found.hexdigest()
 
 
 def spread(plan: Plan, side: int, chunk: int, given: Any) -> NDArray[np.int64]:
@@ -108,7 +129,7 @@ def spread(plan: Plan, side: int, chunk: int, given: Any) -> NDArray[np.int64]:
         folder.write(f"{name}-ids", chunk * plan.chunk_rows + order)
         counts = np.bincount(own, minlength=len(large))
         folder.write(f"{name}-starts", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
-    counts = np.diff(folder.read(f"{name}-starts"))
+    counts = np.diff(folder.mapped(f"{name}-starts", "iu"))
     return np.asarray(counts, dtype=np.int64)
 
 
@@ -131,7 +152,7 @@ def gather(plan: Plan, partition: int, side: int, first: int, last: int, chunks:
         folder.write(f"points-{partition}", points[order])
         folder.write(f"ids-{partition}", ids[order])
         folder.write_table(f"small-{partition}", **vars(small))
-    return len(folder.mapped(f"ids-{partition}"))
+    return len(folder.mapped(f"ids-{partition}", "iu"))
 
 
 def _slices(
@@ -140,10 +161,14 @@ def _slices(
     """Return points, ids and large cells of cells first to last, chunk after chunk."""
     points, ids, own = [], [], []
     for chunk in range(chunks):
-        starts = folder.read(f"{side}-{chunk}-starts")[first : last + 1]
+        stored = folder.mapped(f"{side}-{chunk}-points", "f", (None, None))
+        numbers = folder.mapped(f"{side}-{chunk}-ids", "iu", (len(stored),))
+        all_starts = np.array(folder.mapped(f"{side}-{chunk}-starts", "iu"))
+        check_starts(folder.path / f"{side}-{chunk}-starts.npy", all_starts, len(stored))
+        starts = all_starts[first : last + 1]
         inside = slice(int(starts[0]), int(starts[-1]))
-        points.append(np.asarray(folder.mapped(f"{side}-{chunk}-points")[inside]))
-        ids.append(np.asarray(folder.mapped(f"{side}-{chunk}-ids")[inside]))
+        points.append(np.asarray(stored[inside]))
+        ids.append(np.asarray(numbers[inside]))
         own.append(np.repeat(np.arange(first, last), np.diff(starts)))
     return np.concatenate(points), np.concatenate(ids), np.concatenate(own)
 

@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.learning.inputs import Settings
 from truegraph.learning.partitioned.blocks import joined_blocks
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.sweeps import State
+from truegraph.learning.settings import Settings
 from truegraph.learning.solve.density import match_degree
 from truegraph.learning.solve.solver import solve
 from truegraph.progress import Progress

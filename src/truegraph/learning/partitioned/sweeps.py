@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,13 +25,13 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.storage import read_json, write_json
-from truegraph.learning.inputs import Settings
 from truegraph.learning.partitioned import block_tasks
 from truegraph.learning.partitioned.block_tasks import Evaluation, largest
 from truegraph.learning.partitioned.executors import InProcess
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.folder import Folder, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
+from truegraph.learning.settings import Settings
 from truegraph.learning.solve.density import CLOSE, NodesAlone
 from truegraph.progress import Progress
 
@@ -180,9 +181,9 @@ class Sweeps:
         """Return the last complete state, or the first."""
         files = sorted(self._solve_folder.path.glob("state-*.json"), key=_number)
         if files:
-            read = read_json(files[-1])
-            read["thetas"] = [tuple(pair) for pair in read["thetas"]]
-            return State(**read), self._solve_folder.read(f"multipliers-{_number(files[-1])}")
+            state, number = _state(files[-1]), _number(files[-1])
+            name = f"solve-{self._k}/multipliers-{number}"
+            return state, block_tasks.multipliers(self._plan, name, np.arange(self._plan.n_nodes))
         theta = self._theta if self._theta is not None else self._first_theta()
         lam = np.concatenate(self._on_all(block_tasks.isolated, "start", theta))
         return State(0, theta), lam
@@ -341,6 +342,19 @@ class Sweeps:
             if batch + 1 < _BATCHES:
                 self._snapshot(lam)
         return lam, steps
+
+
+def _state(path: Path) -> State:
+    """Read where the sweeps were."""
+    try:
+        read = read_json(path)
+        thetas = [(float(at), float(error)) for at, error in read.pop("thetas")]
+        state = State(**read, thetas=thetas)
+        if not (int(state.sweep) >= 0 and 0.0 < float(state.theta) < math.inf):
+            raise ValueError(f"theta is {state.theta!r} in sweep {state.sweep!r}")
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise damaged(path, error) from error
+    return state
 
 
 def _following_theta(thetas: list[tuple[float, float]]) -> float:

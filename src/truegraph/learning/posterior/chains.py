@@ -12,18 +12,18 @@ from threading import Event
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from truegraph.learning.posterior.gibbs import draw_truncated, sweep
 from truegraph.learning.search.pair_list import PairList
+from truegraph.runtime.compiled import compiled
 
 Floats = NDArray[np.float64]
 
 _PAIRS_AT_ONCE = 1_000_000  # between two looks at the interrupt, about 0.1 s
 _FOLLOWED_AT_RANDOM = 400
 _FOLLOWED_WORST = 100
-_compiled = njit(cache=True, nogil=True)
+_compiled = compiled
 
 
 @dataclass(frozen=True, eq=False)

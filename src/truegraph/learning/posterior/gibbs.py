@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from numba import njit
+from truegraph.runtime.compiled import compiled
 
 _MOST_PROPOSALS = 10_000  # never reached; a loop that cannot be interrupted must not be endless
 _GAUSSIAN_CURVATURE = 6.0  # c above which the exponential pieces accept more
-_compiled = njit(cache=True, nogil=True, error_model="numpy")
+_compiled = compiled(error_model="numpy")
 
 
 @_compiled

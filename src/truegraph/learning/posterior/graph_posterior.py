@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import gammaincinv
 
-from truegraph.data.graphs import adjacency as graphs
+from truegraph.data import adjacency as graphs
 from truegraph.errors import InputError
 from truegraph.faces import Shown
 from truegraph.learning import inputs

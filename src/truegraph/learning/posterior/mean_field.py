@@ -23,7 +23,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -34,6 +34,7 @@ from truegraph.learning.solve.kernels import slack_of
 from truegraph.learning.solve.newton import Newton
 from truegraph.learning.solve.solver import is_flat
 from truegraph.learning.solve.stiff_part import SMALL
+from truegraph.runtime.compiled import compiled
 from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
@@ -46,7 +47,7 @@ _EXCESS_ACCURACY = 1e-3
 _NEGLIGIBLE = 1e-12  # slopes below are left out of Newton's equations
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _evaluate(
     state: Any,
     concentration: float,
@@ -83,7 +84,7 @@ def _evaluate(
         active[i] = at - indptr[i]
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _locations(state: Any, out: Any) -> None:
     """Fill out (entries,) with x."""
     indptr, indices, distance, theta, lam = state

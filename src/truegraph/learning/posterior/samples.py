@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Any
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
@@ -28,7 +27,7 @@ from truegraph.learning import inputs
 from truegraph.learning.posterior.chains import Chain, Target
 from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
 from truegraph.progress import Progress
-from truegraph.runtime.threads import thread_limit
+from truegraph.runtime.threads import thread_count, thread_limit
 
 Floats = NDArray[np.float64]
 
@@ -97,7 +96,7 @@ class GraphSamples(Shown, Iterator[csr_array]):
         rounds = math.ceil(run.samples / run.chains)
         self._thin = math.ceil(_USUAL_SWEEPS / rounds) if run.thin is None else run.thin
         with thread_limit(run.n_jobs):
-            self._threads = min(run.chains, numba.get_num_threads())
+            self._threads = min(run.chains, thread_count())
         seed = int(check_random_state(run.random_state).randint(2**31 - 1))
         streams = np.random.SeedSequence(seed).spawn(run.chains)
         self._chains = [Chain(target, np.random.default_rng(stream)) for stream in streams]

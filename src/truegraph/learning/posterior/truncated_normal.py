@@ -14,9 +14,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import erfcx, log_ndtr, ndtr, ndtri_exp
+
+from truegraph.runtime.compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -27,7 +28,7 @@ _SQRT_TWO_OVER_PI = math.sqrt(2.0 / math.pi)
 _SQRT_TWO_PI = math.sqrt(2.0 * math.pi)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def moments(u: float) -> tuple[float, float, float]:
     """Return mean, variance and the logarithm of the integral of exp(u z - z^2 / 2), z >= 0."""
     a = -u
@@ -56,7 +57,7 @@ def mean_and_variance(u: Floats) -> tuple[Floats, Floats]:
     return mean, variance
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_moments(u: Any, mean: Any, variance: Any) -> None:
     for k in range(u.size):
         mean[k], variance[k], _ = moments(u[k])

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, Protocol
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -28,6 +28,9 @@ from truegraph.learning.search.two_levels import (
     sampled_rows,
     search_lists,
 )
+from truegraph.runtime.compiled import compiled
+from truegraph.runtime.interrupts import interruptible
+from truegraph.runtime.threads import thread_count
 
 Indices = NDArray[np.int32]
 
@@ -57,10 +60,14 @@ def approximate_search(base: Points, engine: str, seed: int) -> ApproximateSearc
 
 
 def tune(
-    search: ApproximateSearch, queries: Points, own: NDArray[np.integer[Any]], truth: Indices
+    search: ApproximateSearch,
+    queries: Points,
+    own: NDArray[np.integer[Any]],
+    truth: Indices,
+    wanted: float = WANTED_RECALL,
 ) -> None:
     """Widen the search until the recall of truth (sample, k) is high enough."""
-    while search.width < search.widest and search.recall(queries, own, truth) < WANTED_RECALL:
+    while search.width < search.widest and search.recall(queries, own, truth) < wanted:
         search.width = wider(search.width, search.widest)
 
 
@@ -224,13 +231,18 @@ class GraphSearch:
         self._rounding = _centred(base)
         self._index = faiss.IndexHNSWFlat(base.shape[1], 32)
         self._index.hnsw.efConstruction = 80
-        faiss.omp_set_num_threads(get_num_threads())
-        self._index.add(_rounded(base, self._rounding))
+        rounded, threads = _rounded(base, self._rounding), thread_count()
+
+        def add() -> None:
+            faiss.omp_set_num_threads(threads)  # of the calling thread only
+            self._index.add(rounded)
+
+        interruptible(add)
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
         """As `ExactSearch.query`, approximately; missing neighbours are -1."""
         faiss: Any = import_module("faiss")  # its stubs lack the parameters
-        faiss.omp_set_num_threads(get_num_threads())
+        faiss.omp_set_num_threads(thread_count())
         parameters = faiss.SearchParametersHNSW(efSearch=max(self.width, k + 1))
         out = np.empty((queries.shape[0], k), dtype=np.int32)
         for first in range(0, out.shape[0], _SEARCH_BLOCK):
@@ -247,12 +259,12 @@ class GraphSearch:
 
 def _centred(base: Points) -> Rounding:
     """Return the rounding of points, centred at their mean."""
-    centre = np.asarray(base.mean(axis=0), dtype=np.float64).ravel()
+    centre = np.asarray(base.mean(axis=0, dtype=np.float64)).ravel()
     unit = max(float(np.abs(block - centre).max()) for _, block in _dense_blocks(base))
     return Rounding(centre, unit or 1.0)
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _drop_own(found: Any, own: Any, k: int) -> Any:
     """Remove the query itself from lists of k + 1 (the farthest entry where it is not there)."""
     out = np.full((found.shape[0], k), -1, dtype=np.int32)

@@ -1,7 +1,8 @@
 """Candidate pairs: the pairs of nodes among which the learner looks for edges.
 
 Every node lists its nearest neighbours; the union of the lists, in both directions, is the
-candidate graph, a symmetric CSR matrix whose stored entries (zeros included) are distances.
+candidate graph, a symmetric CSR matrix whose stored entries (zeros included) are distances, which
+can be made relative to how near a node's neighbours are (Zelnik-Manor and Perona, 2004).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -18,11 +19,14 @@ from truegraph.learning.inputs import require_candidates
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.masks import masked_pattern
 from truegraph.learning.search.neighbours import all_neighbours
+from truegraph.runtime.compiled import compiled
 
 _PAIR_BLOCK = 1 << 20
 #: Up to so many nodes "auto" searches exactly (benchmarks/graph_learning.py).
 LARGEST_EXACT = 20_000
-_compiled = njit(parallel=True, cache=True, nogil=True)
+#: From so many columns on a sketch of them pays (benchmarks/many_columns.py).
+MANY_COLUMNS = 128
+_compiled = compiled(parallel=True)
 
 
 @dataclass
@@ -37,7 +41,7 @@ class NeighbourLists:
     complete : ndarray of bool and shape (n_nodes,)
         Whether a list holds every node that it may hold.
     engine : str
-        What found them: "exact", "ivf" or "hnsw".
+        What found them: "exact", "ivf", "sketch" or "hnsw".
     recall : float
         Share of the true neighbours found, measured on a sample (1 for "exact").
     """
@@ -54,11 +58,14 @@ class NeighbourLists:
         return np.diff(self.start)
 
 
-def choose_engine(wanted: str, n_nodes: int) -> str:
-    """Turn "auto" into the engine for that many nodes."""
+def choose_engine(wanted: str, n_nodes: int, distance: Distance | None = None) -> str:
+    """Turn "auto" into the engine for that many nodes of a distance, of few columns if None."""
     if wanted != "auto":
         return wanted
-    return "exact" if n_nodes <= LARGEST_EXACT else "ivf"
+    if n_nodes <= LARGEST_EXACT:
+        return "exact"
+    is_wide = distance is not None and distance.base.shape[1] >= MANY_COLUMNS
+    return "sketch" if is_wide else "ivf"
 
 
 def nearest_lists(distance: Distance, k: int, *, engine: str, **how: Any) -> NeighbourLists:
@@ -123,7 +130,7 @@ def missing_pairs(
     rows, columns = [nodes[:0]], [nodes[:0]]
     for i in nodes:
         others = _partners(i, candidates.shape[0], n_users)
-        values = distance.values_from(int(i), others)
+        values = distance._from(int(i), others)
         found = others[0.5 * (multipliers[i] + multipliers[others]) > theta * values]
         known = candidates.indices[candidates.indptr[i] : candidates.indptr[i + 1]]
         found = found[~np.isin(found, known) & (found != i)]
@@ -153,7 +160,7 @@ def unproved_nodes(
     if lists.engine != "exact":
         return np.arange(distance.n_nodes)
     last = lists.ids[lists.start[1:] - 1]
-    radius = theta * distance.pair_values(np.arange(last.size), last)
+    radius = theta * distance._between(np.arange(last.size), last)
     return np.flatnonzero((multipliers > radius) & ~lists.complete)
 
 
@@ -176,7 +183,11 @@ def candidate_graph(
     for first in range(0, indices.size, _PAIR_BLOCK):
         last = min(indices.size, first + _PAIR_BLOCK)
         rows = np.searchsorted(indptr, np.arange(first, last), side="right") - 1
-        values[first:last] = distance.pair_values(rows, indices[first:last])
+        columns = indices[first:last]
+        kept = columns > rows if lists.engine == "sketch" else np.ones(columns.size, np.bool_)
+        values[first:last][kept] = distance._between(rows[kept], columns[kept])
+    if lists.engine == "sketch":
+        _mirror(indptr, indices, values)
     graph = csr_array((values, indices, indptr), shape=(nodes, nodes))
     graph.has_sorted_indices = True
     require_candidates(graph)
@@ -185,82 +196,87 @@ def candidate_graph(
 
 def mutual_lists(lists: NeighbourLists) -> NeighbourLists:
     """Keep what both nodes list; a node that no other lists back keeps its nearest."""
-    ids = lists.ids.copy()
-    _sort_rows(lists.start, ids)
-    one_sided = np.empty(ids.size, dtype=np.bool_)
-    _mark_one_sided(lists.start, ids, one_sided)
-    lengths = np.add.reduceat(~one_sided, lists.start[:-1])
+    listed, back = _both_ways(lists.start, lists.ids)
+    mutual = csr_array(listed.multiply(back))
+    lengths = np.diff(mutual.indptr)
     lonely = np.flatnonzero(lengths == 0)
     rows = np.concatenate([np.repeat(np.arange(lengths.size), lengths), lonely])
-    kept = np.concatenate([ids[~one_sided], lists.ids[lists.start[lonely]]])
+    kept = np.concatenate([mutual.indices, lists.ids[lists.start[lonely]]]).astype(np.int32)
     order = np.argsort(rows, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.maximum(lengths, 1))])
     return replace(lists, start=start, ids=kept[order])
+
+
+def local_scales(candidates: csr_array, neighbour: int) -> NDArray[np.float64]:
+    """Return the root of each node's distance to a near neighbour.
+
+    For squared distances that is the distance itself. Where copies of a node make it zero, the
+    nearest other candidate counts, and if there is none the median of the others.
+
+    Parameters
+    ----------
+    candidates : csr_array of shape (n_nodes, n_nodes)
+        Distances of the candidate pairs, zeros stored; every row has at least one.
+    neighbour : int
+        Which neighbour: 1 for the nearest; the last candidate if there are fewer.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+    """
+    chosen = np.empty(candidates.shape[0])
+    _ranked(candidates.indptr, candidates.data, neighbour, chosen)
+    known = np.isfinite(chosen)
+    typical = float(np.median(chosen[known])) if known.any() else 1.0
+    return np.sqrt(np.where(known, chosen, typical))
+
+
+def scaled(candidates: csr_array, scales: NDArray[np.float64]) -> csr_array:
+    """Return the candidates with each distance divided by the scales of both ends."""
+    rows = np.repeat(np.arange(scales.size), np.diff(candidates.indptr))
+    with np.errstate(over="ignore"):
+        values = candidates.data / (scales[rows] * scales[candidates.indices])
+    values = np.minimum(values, np.finfo(np.float64).max)
+    parts = (values, candidates.indices, candidates.indptr)
+    found = csr_array(parts, shape=candidates.shape)
+    found.has_sorted_indices = True
+    return found
+
+
+@_compiled
+def _ranked(indptr: Any, distances: Any, rank: int, out: Any) -> None:
+    """Write each row's distance of a rank; the first positive one if that is zero, else inf."""
+    for i in prange(out.size):
+        row = np.sort(distances[indptr[i] : indptr[i + 1]])
+        at = min(rank, row.size) - 1
+        while at < row.size and row[at] <= 0.0:
+            at += 1
+        out[i] = row[at] if at < row.size else np.inf
+
+
+def _both_ways(start: NDArray[np.int64], ids: NDArray[np.int32]) -> tuple[csr_array, csr_array]:
+    """Return ones (N, N) where a node lists another, and the transpose, both with sorted rows."""
+    kind = np.int32 if 2 * ids.size <= np.iinfo(np.int32).max else np.int64  # of the union, too
+    parts: tuple[Any, ...] = (np.ones(ids.size, np.int8), ids.astype(kind), start.astype(kind))
+    back = csr_array(csr_array(parts, shape=(start.size - 1, start.size - 1)).T)
+    return csr_array(back.T), back  # a transpose has sorted rows
 
 
 def _union(
     start: NDArray[np.int64], ids: NDArray[np.int32]
 ) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """Return the CSR structure (indptr, indices) that holds every listed pair both ways."""
-    ids = ids.copy()
-    _sort_rows(start, ids)
-    one_sided = np.empty(ids.size, dtype=np.bool_)
-    _mark_one_sided(start, ids, one_sided)
-    reverse_start, reverse = _reverse_lists(start, ids, one_sided)
-    indptr = start + reverse_start
-    indices = np.empty(indptr[-1], dtype=np.int32)
-    _merge(start, ids, reverse_start, reverse, indptr, indices)
-    if indptr[-1] <= np.iinfo(np.int32).max:
-        indptr = indptr.astype(np.int32)
-    return indptr, indices
+    listed, back = _both_ways(start, ids)
+    either = csr_array(listed + back)
+    return either.indptr, either.indices.astype(np.int32, copy=False)
 
 
 @_compiled
-def _sort_rows(start: Any, ids: Any) -> None:
-    for i in prange(start.size - 1):
-        ids[start[i] : start[i + 1]].sort()
-
-
-@_compiled
-def _mark_one_sided(start: Any, ids: Any, one_sided: Any) -> None:
-    """Mark the entries i -> j for which j does not list i."""
-    for i in prange(start.size - 1):
-        for e in range(start[i], start[i + 1]):
-            j = ids[e]
-            at = start[j] + np.searchsorted(ids[start[j] : start[j + 1]], i)
-            one_sided[e] = at == start[j + 1] or ids[at] != i
-
-
-@njit(cache=True, nogil=True)
-def _reverse_lists(start: Any, ids: Any, one_sided: Any) -> Any:
-    """Collect, for each node, the nodes that list it without being listed (ascending)."""
-    nodes = start.size - 1
-    reverse_start = np.zeros(nodes + 1, dtype=np.int64)
-    for e in range(ids.size):
-        if one_sided[e]:
-            reverse_start[ids[e] + 1] += 1
-    reverse_start = np.cumsum(reverse_start)
-    reverse = np.empty(reverse_start[-1], dtype=np.int32)
-    position = reverse_start[:-1].copy()
-    for i in range(nodes):
-        for e in range(start[i], start[i + 1]):
-            if one_sided[e]:
-                reverse[position[ids[e]]] = i
-                position[ids[e]] += 1
-    return reverse_start, reverse
-
-
-@_compiled
-def _merge(
-    start: Any, ids: Any, reverse_start: Any, reverse: Any, indptr: Any, indices: Any
-) -> None:
-    """Merge each node's own and reverse list, both ascending and disjoint."""
-    for i in prange(start.size - 1):
-        a, b = start[i], reverse_start[i]
+def _mirror(indptr: Any, indices: Any, values: Any) -> None:
+    """Give the entries below the diagonal the values of those above it."""
+    for i in prange(indptr.size - 1):
         for e in range(indptr[i], indptr[i + 1]):
-            if b == reverse_start[i + 1] or (a < start[i + 1] and ids[a] < reverse[b]):
-                indices[e] = ids[a]
-                a += 1
-            else:
-                indices[e] = reverse[b]
-                b += 1
+            j = indices[e]
+            if j < i:
+                row = indices[indptr[j] : indptr[j + 1]]
+                values[e] = values[indptr[j] + np.searchsorted(row, i)]

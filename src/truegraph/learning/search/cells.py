@@ -9,10 +9,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
 from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.runtime.compiled import compiled
 
 _LANES = 64  # points of a tile, whose distances to a query are computed side by side
 _UNROLLED = 4  # coordinates that are added up before a sum goes back to memory
@@ -57,7 +58,7 @@ def cell_tiles(
     return tiles, ids, first_tiles
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _lay_out(points: Any, order: Any, places: Any, tiles: Any) -> None:
     """Write points (n, d), in an order, to their places among the lanes of all tiles."""
     lanes = tiles.shape[2]
@@ -66,7 +67,7 @@ def _lay_out(points: Any, order: Any, places: Any, tiles: Any) -> None:
             tiles[places[n] // lanes, d, places[n] % lanes] = points[order[n], d]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_cell(members: Any, wanted: Any, n_cells: int) -> Any:
     """Return the cells that some queries want, and for each the queries that want it.
 
@@ -95,7 +96,7 @@ def _by_cell(members: Any, wanted: Any, n_cells: int) -> Any:
     return cells[:count], begins, asking
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _measure(queries: Any, q: int, tiles: Any, t: int, scores: Any) -> None:
     """Write the squared distances of query q to the points of tile t to scores (lanes,)."""
     # A length that the compiler does not know: it would write out a short loop lane by lane.
@@ -110,7 +111,7 @@ def _measure(queries: Any, q: int, tiles: Any, t: int, scores: Any) -> None:
             scores[lane] += (x0 * x0 + x1 * x1) + (x2 * x2 + x3 * x3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _offer_near(scores: Any, ids: Any, own: int, nearest: Any, found: Any) -> None:
     """Offer the points of a tile that are near enough to the list of a query."""
     for lane in range(scores.size):
@@ -120,7 +121,7 @@ def _offer_near(scores: Any, ids: Any, own: int, nearest: Any, found: Any) -> No
             offer(nearest, found, scores[lane], node)
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def search_cells(
     queries: Any, own: Any, order: Any, wanted: Any, points: Any, nearest: Any, found: Any
 ) -> None:

@@ -20,6 +20,7 @@ from truegraph.learning.search.approximate import recalls
 from truegraph.learning.search.candidates import NeighbourLists
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.neighbours import RECALL_SAMPLE, ExactSearch
+from truegraph.learning.search.sketch import true_neighbours
 
 LOW_SHARE = 0.05  # of the sampled nodes have a recall below the low quantile
 
@@ -52,6 +53,7 @@ def completeness(
     multipliers: NDArray[np.float64],
     theta: float,
     scales: NDArray[np.float64] | None = None,
+    known: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
 ) -> Completeness:
     """Compare the lists of a sample of nodes with their true neighbours.
 
@@ -64,18 +66,26 @@ def completeness(
         Of the solution on the candidates.
     scales : ndarray of shape (n_nodes,), optional
         By which distances were divided at both ends.
+    known : (ndarray, ndarray), optional
+        A sample of nodes, and their true neighbours (sample, k), where they were found already.
     """
     nodes = candidates.shape[0]
-    rng = np.random.default_rng(0)
-    sample = np.sort(rng.choice(nodes, size=min(nodes, RECALL_SAMPLE), replace=False))
-    k = int(lists.lengths[sample].max())
-    truth = ExactSearch(distance.base).query(distance.queries[sample], sample, k)
+    if known is None:
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(nodes, size=min(nodes, RECALL_SAMPLE), replace=False))
+        k, queries = int(lists.lengths[sample].max()), distance.queries[sample]
+        if lists.engine == "sketch":
+            known = sample, true_neighbours(queries, distance.base, sample, k)
+        else:
+            known = sample, ExactSearch(distance.base).query(queries, sample, k)
+    sample, truth = known
+    k = truth.shape[1]
     shares = recalls(_table(lists, sample, k), truth)
     rows = np.repeat(sample, k)
     columns = truth.ravel().astype(np.int64)
     new = ~_stored(candidates, rows, columns)
     rows, columns = rows[new], columns[new]
-    values = distance.pair_values(rows, columns)
+    values = distance._between(rows, columns)
     if scales is not None:
         values = values / (scales[rows] * scales[columns])
     slack = 0.5 * (multipliers[rows] + multipliers[columns]) - theta * values
@@ -88,7 +98,7 @@ def _table(lists: NeighbourLists, sample: NDArray[np.int64], k: int) -> NDArray[
     """Return the lists of some nodes as a table (sample, k), with -1 where there is nothing."""
     out = np.full((sample.size, k), -1, dtype=np.int32)
     for row, node in enumerate(sample):
-        own = lists.ids[lists.start[node] : lists.start[node + 1]]
+        own = lists.ids[lists.start[node] : lists.start[node + 1]][:k]
         out[row, : own.size] = own
     return out
 

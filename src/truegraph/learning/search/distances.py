@@ -16,22 +16,24 @@ from copy import copy
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, eye_array, hstack
 
 from truegraph import gate
-from truegraph.data.graphs.adjacency import as_adjacency
+from truegraph.data.adjacency import as_adjacency
 from truegraph.errors import InputError
 from truegraph.learning.inputs import check_points, check_two_nodes
 from truegraph.learning.search.points import (
     Points,
+    as_nodes,
     check_squares,
     checked_ends,
     checked_points,
     squared_distances,
     unit_rows,
 )
+from truegraph.runtime.compiled import compiled
 from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
@@ -40,7 +42,7 @@ _EXACT_MAXIMUM = 30_000  # nodes up to which all pairs are visited for a maximum
 _SWEEPS = 10
 _SHORT_ROW = 50_000
 _SUM_ACCURACY = 1e-3  # probabilities may come from float32, or be rounded for storage
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_compiled = compiled(parallel=True)
 
 
 @_compiled
@@ -76,8 +78,12 @@ class Distance(ABC):
         """Search vectors of the answering nodes, shape (n_nodes, dimension)."""
 
     @abstractmethod
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        """Return the exact distances (pairs,) of pairs of nodes that are known to be valid."""
+
     def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the exact distances of the pairs (rows[e], columns[e]), shape (pairs,)."""
+        return self._between(*checked_ends(rows, columns, self.n_nodes))
 
     def permuted(self, order: NDArray[Any]) -> Distance:
         """Return the same distance with node order[i] as node i."""
@@ -85,9 +91,14 @@ class Distance(ABC):
 
     def values_from(self, node: int, others: NDArray[Any]) -> Floats:
         """Return the exact distances from one node to others, shape (others,)."""
+        nodes = gate.indices("node", [node], self.n_nodes)
+        return self._from(int(nodes[0]), gate.indices("others", others, self.n_nodes))
+
+    def _from(self, node: int, others: NDArray[Any]) -> Floats:
+        """Return the distances (others,) from a node to others that are known to be valid."""
         # Thousands of such calls in a row are common: do not wake threads for a short row.
-        with thread_limit(1 if np.size(others) < _SHORT_ROW else None):
-            return self.pair_values(np.full(np.size(others), node), others)
+        with thread_limit(1 if others.size < _SHORT_ROW else None):
+            return self._between(np.full(others.size, node), others)
 
     def largest(self) -> float:
         """Return the largest distance between two different nodes.
@@ -104,7 +115,7 @@ class Distance(ABC):
             return estimate
         everyone, found = np.arange(nodes), 0.0
         for node in range(nodes - 1):
-            found = max(found, float(self.values_from(node, everyone[node + 1 :]).max()))
+            found = max(found, float(self._from(node, everyone[node + 1 :]).max()))
             if found >= self.upper_bound:
                 break
         return found
@@ -113,7 +124,7 @@ class Distance(ABC):
         everyone = np.arange(self.n_nodes)
         node, best = 0, 0.0
         for _ in range(_SWEEPS):
-            values = self.values_from(node, everyone)
+            values = self._from(node, everyone)
             values[node] = -1.0
             following = int(values.argmax())
             if values[following] <= best:
@@ -141,8 +152,8 @@ class _PermutedDistance(Distance):
     def base(self) -> Points:
         return self._distance.base[self._order]
 
-    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        return self._distance.pair_values(self._order[rows], self._order[columns])
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        return self._distance._between(self._order[rows], self._order[columns])
 
 
 class EmbeddingDistance(Distance):
@@ -151,10 +162,12 @@ class EmbeddingDistance(Distance):
     Parameters
     ----------
     points : ndarray or sparse matrix of shape (n_nodes, dimension)
+    name : str, default="points"
+        What messages call them.
     """
 
-    def __init__(self, points: ArrayLike | csr_array) -> None:
-        self._points = checked_points(points)
+    def __init__(self, points: ArrayLike | csr_array, *, name: str = "points") -> None:
+        self._points = checked_points(points, name)
         self._largest: float | None = None
         check_squares(self._points)
 
@@ -185,7 +198,7 @@ class EmbeddingDistance(Distance):
         made._points = self._points[gate.indices("order", order, self.n_nodes)]
         return made
 
-    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return the squared distances of the points."""
         return squared_distances(self._points, rows, columns)
 
@@ -198,10 +211,12 @@ class CosineDistance(Distance):
     Parameters
     ----------
     points : ndarray or sparse matrix of shape (n_nodes, dimension)
+    name : str, default="points"
+        What messages call them.
     """
 
-    def __init__(self, points: ArrayLike | csr_array) -> None:
-        self._directions = unit_rows(checked_points(points)) * np.sqrt(0.5)
+    def __init__(self, points: ArrayLike | csr_array, *, name: str = "points") -> None:
+        self._directions = unit_rows(checked_points(points, name)) * np.sqrt(0.5)
 
     @property
     def n_nodes(self) -> int:
@@ -224,14 +239,15 @@ class CosineDistance(Distance):
         made._directions = self._directions[gate.indices("order", order, self.n_nodes)]
         return made
 
-    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return 1 - cos(x_i, x_j)."""
         return squared_distances(self._directions, rows, columns)
 
 
-def distance_of(points: ArrayLike | csr_array, metric: str) -> Distance:
+def distance_of(points: ArrayLike | csr_array, metric: str, name: str = "points") -> Distance:
     """Return the "sqeuclidean" or "cosine" distance of points (n_nodes, n_features)."""
-    return CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
+    kind = CosineDistance if metric == "cosine" else EmbeddingDistance
+    return kind(points, name=name)
 
 
 class LabelDisagreement(Distance):
@@ -289,11 +305,10 @@ class LabelDisagreement(Distance):
         made.shares = self.shares[gate.indices("order", order, self.n_nodes)]
         return made
 
-    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return 1 - p_i . p_j."""
-        first, second = checked_ends(rows, columns, self.n_nodes)
-        out = np.empty(len(first))
-        _pairs_product(self.shares, first, second, out)
+        out = np.empty(len(rows))
+        _pairs_product(self.shares, *as_nodes(rows, columns), out)
         return np.maximum(0.0, 1.0 - out)
 
 
@@ -346,10 +361,10 @@ class SumDistance(Distance):
         made.first, made.second = self.first.permuted(order), self.second.permuted(order)
         return made
 
-    def pair_values(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
         """Return first_ij + weight * second_ij."""
-        first = self.first.pair_values(rows, columns)
-        return first + self.weight * self.second.pair_values(rows, columns)
+        first = self.first._between(rows, columns)
+        return first + self.weight * self.second._between(rows, columns)
 
 
 def _class_probabilities(labels: NDArray[Any], nodes: int) -> Floats:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import njit
+from truegraph.runtime.compiled import compiled
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def offer(distances: Any, ids: Any, distance: float, node: int) -> None:
     """Replace the root of the max-heap (distances, ids) by a nearer candidate."""
     size = distances.size
@@ -34,7 +34,7 @@ def offer(distances: Any, ids: Any, distance: float, node: int) -> None:
     ids[at] = node
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sort_list(distances: Any, ids: Any) -> None:
     """Sort a heap by (distance, id) in place."""
     for last in range(distances.size - 1, 0, -1):

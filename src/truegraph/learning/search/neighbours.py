@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import get_num_threads, njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -24,13 +24,16 @@ from truegraph.learning.search.approximate import (
 )
 from truegraph.learning.search.heaps import offer, sort_list
 from truegraph.learning.search.points import Points
+from truegraph.learning.search.sketch import SketchSearch, true_neighbours
 from truegraph.progress import Progress
+from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
+from truegraph.runtime.threads import thread_count
 
 _QUERY_BLOCK = 32
 _TILE = 256
 RECALL_SAMPLE = 256
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_compiled = compiled(parallel=True)
 
 
 @_compiled
@@ -167,23 +170,25 @@ def all_neighbours(
     same: bool = False,
     random_state: np.random.Generator | None = None,
     progress: Progress | None = None,
-    search: ApproximateSearch | None = None,
+    search: Any = None,
 ) -> tuple[Indices, float]:
     """Return each query's k nearest base points (n_queries, k), and the measured recall.
 
     Parameters
     ----------
-    engine : {"exact", "ivf", "hnsw"}, default="exact"
+    engine : {"exact", "ivf", "sketch", "hnsw"}, default="exact"
     same : bool, default=False
         Whether query i is base point i, which is then left out of its own list.
     random_state : Generator, optional
         Of approximate search and of the sample on which recall is measured; by default that of 0.
-    search : ApproximateSearch, optional
+    search : ApproximateSearch or SketchSearch, optional
         The engine, if it is prepared already.
     """
     rows = int(queries.shape[0])
     random_state, progress = random_state or np.random.default_rng(0), progress or Progress()
     own = np.arange(rows) if same else np.full(rows, -1)
+    if engine == "sketch":
+        return _by_sketch(queries, base, own, k, random_state, progress, search)
     exact = ExactSearch(base)
     if engine == "exact":
         return _in_blocks(exact, queries, own, k, progress), 1.0
@@ -197,8 +202,27 @@ def all_neighbours(
     return found, recall_of(found[sample], truth)
 
 
+def _by_sketch(
+    queries: Points,
+    base: Points,
+    own: NDArray[np.integer[Any]],
+    k: int,
+    rng: np.random.Generator,
+    progress: Progress,
+    search: Any,
+) -> tuple[Indices, float]:
+    """Return what `all_neighbours` does, by a search in a sketch of the base points."""
+    if search is None:
+        search = SketchSearch(base, int(rng.integers(2**31)), k)
+    found = _in_blocks(search, queries, own, k, progress)
+    if own[0] == 0:  # every query is a base point
+        return search.refined(found, progress)
+    sample = np.sort(rng.choice(len(own), size=min(len(own), RECALL_SAMPLE), replace=False))
+    return found, recall_of(found[sample], true_neighbours(queries[sample], base, own[sample], k))
+
+
 def _in_blocks(
-    search: ExactSearch | ApproximateSearch,
+    search: ExactSearch | ApproximateSearch | SketchSearch,
     queries: Points,
     own: NDArray[np.integer[Any]],
     k: int,
@@ -213,10 +237,7 @@ def _in_blocks(
         out[part] = search.query(queries[part], own[part], k)
         progress.update(last, rows)
 
-    if isinstance(search, ExactSearch):
-        in_parts(rows, run, least=_QUERY_BLOCK * get_num_threads())
-        return out
-    block = max(1024, rows // 64)  # the more queries an approximate search has, the quicker each is
-    for first in range(0, rows, block):
-        run(first, min(rows, first + block))
+    # The more queries an approximate search has, the quicker each is.
+    least = _QUERY_BLOCK * thread_count() if isinstance(search, ExactSearch) else 1024
+    in_parts(rows, run, least=least)
     return out

@@ -7,32 +7,20 @@ about twice as fast. The result is put back into the caller's order.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.learning.learned import LearnedGraph
+from truegraph.runtime.compiled import compiled
 
 
-def restored(graph: LearnedGraph, order: NDArray[np.int64]) -> LearnedGraph:
-    """Return a graph learned on nodes order[0], order[1], ... in the order 0, 1, ..."""
+def restored_matrix(matrix: csr_array, order: NDArray[np.int64]) -> csr_array:
+    """Return a matrix of nodes order[0], order[1], ... in the order 0, 1, ..."""
     rank = np.empty_like(order)
     rank[order] = np.arange(order.size)
-    return replace(
-        graph,
-        adjacency=_restored_matrix(graph.adjacency, order, rank),
-        candidates=_restored_matrix(graph.candidates, order, rank),
-        multipliers=graph.multipliers[rank],
-    )
-
-
-def _restored_matrix(
-    matrix: csr_array, order: NDArray[np.int64], rank: NDArray[np.int64]
-) -> csr_array:
     indptr = np.zeros_like(matrix.indptr)
     np.cumsum(np.diff(matrix.indptr)[rank], out=indptr[1:])
     indices, data = np.empty_like(matrix.indices), np.empty_like(matrix.data)
@@ -41,7 +29,7 @@ def _restored_matrix(
     return csr_array((data, indices, indptr), shape=matrix.shape)
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _fill(old: Any, order: Any, rank: Any, indptr: Any, indices: Any, data: Any) -> None:
     old_start, old_indices, old_data = old
     for i in prange(rank.size):

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.learning.search.cells import cell_tiles, search_cells
+from truegraph.runtime.interrupts import interruptible
 
 Floats32 = NDArray[np.float32]
 Tiles = tuple[Floats32, NDArray[np.int32], NDArray[np.int64]]
@@ -317,9 +318,13 @@ def _clustering(points: Floats32, cells: int, seed: int, steps: int) -> Floats32
         min_points_per_centroid=1,
         verbose=False,
     )
-    # One thread keeps the sums in one order, whatever n_jobs is.
-    faiss.omp_set_num_threads(1)
-    clustering.train(np.ascontiguousarray(points))
+
+    def train() -> None:
+        # One thread keeps the sums in one order; the number is that of the calling thread only.
+        faiss.omp_set_num_threads(1)
+        clustering.train(np.ascontiguousarray(points))
+
+    interruptible(train)
     return np.asarray(clustering.centroids, dtype=np.float32).reshape(cells, -1)
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
+from truegraph.runtime.compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -100,7 +101,7 @@ def _numbered(
     return places[columns], halo
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@compiled(parallel=True)
 def _evaluate_block(
     state: Any,
     outside: Any,

@@ -17,13 +17,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from scipy.sparse import csr_array
 
 from truegraph.learning.solve.kernels import isolated_start, slack_of, state_of
 from truegraph.learning.solve.solver import Solution
+from truegraph.runtime.compiled import compiled
 
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_compiled = compiled(parallel=True)
 _MAX_SOLVES = 40
 CLOSE = 9e-3  # relative error of the degree that ends the search
 _ROUGH_TOLERANCE = 1e-2
@@ -46,7 +47,8 @@ def _count_edges(state: Any, out: Any) -> None:
         out[i] = count
 
 
-_LARGEST_LOG = 700.0  # of theta; its exponential must not overflow
+_LARGEST_LOG = 700.0  # of theta or 1 / theta; exponentials must neither overflow nor be zero
+_LEAST_DEGREE = 1e-3  # a solve that has not converged may be without edges
 
 
 class NodesAlone:
@@ -68,7 +70,7 @@ class NodesAlone:
     def theta(self, degree: float) -> float:
         """Return a theta for that degree, or the scale of the distances if ties forbid one."""
         first = -math.log(degree * self._typical) if self._typical > 0.0 else 0.0
-        first = at = min(first, _LARGEST_LOG)
+        first = at = max(-_LARGEST_LOG, min(first, _LARGEST_LOG))
         low, high = -math.inf, math.inf  # log theta: too dense, too sparse
         for _ in range(_MAX_COUNTS):  # a pass over the pairs each; a plateau may take too many
             if abs(at - first) > _FARTHEST or at > _LARGEST_LOG:
@@ -158,7 +160,7 @@ class _DegreeSearch:
 
     def record(self, theta: float, degree: float) -> float:
         """Take note of a solve; return its relative error (0 when no better exists)."""
-        at, error = math.log(theta), math.log(degree / self._wanted)
+        at, error = math.log(theta), math.log(max(degree, _LEAST_DEGREE) / self._wanted)
         self._points.append((at, error))
         if error > 0.0:
             self._low = max(self._low, at)
@@ -192,7 +194,7 @@ class _DegreeSearch:
             guess = min(max(guess, self._low + 1e-6), self._low + 2.0)
         else:
             guess = max(min(guess, self._high - 1e-6), self._high - 2.0)
-        return math.exp(guess)
+        return math.exp(max(-_LARGEST_LOG, min(guess, _LARGEST_LOG)))
 
     def _secant(self, at: float, error: float) -> float:
         if len(self._points) == 1:

@@ -138,10 +138,8 @@ class DualPoint:
         if problem.owner is not self:
             self._evaluate()
         rows = (problem.candidates.indptr, self.active, problem.columns, problem.values)
-        limit = 10 * step.size + 100
         matrix = (*rows, self.diagonal)
-        inner = kernels.conjugate_gradients(matrix, right, tolerance, limit, step)
-        return step, inner
+        return step, kernels.conjugate_gradients(matrix, right, tolerance, step)
 
 
 def moved_multipliers(pairs: Floats, change: Floats) -> Floats:

@@ -15,16 +15,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from truegraph.learning.solve.kernels import stepwise
+from truegraph.runtime.compiled import compiled
+from truegraph.runtime.interrupts import interruptible
+
 _DROP = 1e-6  # entries with a_ij^2 below this share of a_ii a_jj are left out of the factor
-# Not cached: machine code that two processes had compiled and kept at the same time crashed when a
-# third one read it. Plain loops compile in a second or two, and only stiff problems need them.
-_compiled = njit(nogil=True)
 
 
-@_compiled
+@compiled
 def _lower_pattern(matrix: Any, order: Any, rank: Any) -> Any:
     """Return the kept entries below the diagonal, in elimination order, as sorted CSR."""
     row_start, active, columns, values, diagonal = matrix
@@ -53,7 +53,7 @@ def _lower_pattern(matrix: Any, order: Any, rank: Any) -> Any:
     return start, lower, entries
 
 
-@_compiled
+@compiled
 def _sort_by_column(lower: Any, entries: Any, begin: int, end: int) -> None:
     """Sort a row's entries by their column; rows are short."""
     for e in range(begin + 1, end):
@@ -65,7 +65,7 @@ def _sort_by_column(lower: Any, entries: Any, begin: int, end: int) -> None:
         lower[f], entries[f] = column, entry
 
 
-@_compiled
+@compiled
 def _factorise(start: Any, lower: Any, entries: Any, diagonal: Any, order: Any) -> Any:
     """Turn entries into the factor's, in place; return the factor's diagonal."""
     nodes = order.size
@@ -90,7 +90,7 @@ def _factorise(start: Any, lower: Any, entries: Any, diagonal: Any, order: Any) 
     return pivots
 
 
-@_compiled
+@compiled
 def _apply(factor: Any, right: Any, out: Any, work: Any) -> None:
     """Solve L L' out = right, out and right in node order, work in elimination order."""
     order, start, lower, entries, pivots = factor
@@ -107,7 +107,7 @@ def _apply(factor: Any, right: Any, out: Any, work: Any) -> None:
         out[order[r]] = work[r]
 
 
-@_compiled
+@compiled
 def _dot(first: Any, second: Any) -> float:
     """Return the sum of products, in the order of the nodes."""
     total = 0.0
@@ -116,24 +116,29 @@ def _dot(first: Any, second: Any) -> float:
     return total
 
 
-@_compiled
-def _conjugate_gradients(
-    matrix: Any, right: Any, factor: Any, tolerance: float, max_iter: int, solution: Any
-) -> int:
-    """Solve (diagonal + off-diagonal) solution = right with a factor at hand; return the steps."""
-    row_start, active, columns, values, diagonal = matrix
+@compiled
+def _begin(matrix: Any, right: Any, factor: Any, state: Any) -> float:
+    """Fill the state for a solution of zero; return the residual's size."""
+    solution, residual, direction, conditioned, _, work = state
     nodes = right.size
-    residual, direction = np.empty(nodes), np.empty(nodes)
-    conditioned, product, work = np.empty(nodes), np.empty(nodes), np.empty(nodes)
     for i in range(nodes):
         residual[i], solution[i] = right[i], 0.0
     _apply(factor, residual, conditioned, work)
     for i in range(nodes):
         direction[i] = conditioned[i]
-    rho = _dot(residual, conditioned)
-    target = tolerance * tolerance * rho
+    return _dot(residual, conditioned)
+
+
+@compiled
+def _advance(
+    matrix: Any, factor: Any, rho: float, target: float, most: int, state: Any
+) -> tuple[float, int]:
+    """Take up to so many steps; return the residual's size and the steps."""
+    row_start, active, columns, values, diagonal = matrix
+    solution, residual, direction, conditioned, product, work = state
+    nodes = solution.size
     steps = 0
-    while steps < max_iter and rho > target and rho > 0.0:
+    while steps < most and rho > target and rho > 0.0:
         for i in range(nodes):
             value = diagonal[i] * direction[i]
             for e in range(row_start[i], row_start[i] + active[i]):
@@ -149,7 +154,7 @@ def _conjugate_gradients(
             direction[i] = direction[i] * (rho_next / rho) + conditioned[i]
         rho = rho_next
         steps += 1
-    return steps
+    return rho, steps
 
 
 class Factored:
@@ -169,14 +174,22 @@ class Factored:
         rank[order] = np.arange(order.size)
         self._matrix = matrix
         start, lower, entries = _lower_pattern(matrix, order, rank)
-        pivots = _factorise(start, lower, entries, matrix[-1], order)
+        pivots = interruptible(_factorise, start, lower, entries, matrix[-1], order)
         self._factor = (order, start, lower, entries, pivots)
 
     def solve(
         self, right: NDArray[np.float64], tolerance: float
     ) -> tuple[NDArray[np.float64], int]:
         """Return the solution (n_nodes,) and the conjugate gradient steps it took."""
-        solution = np.empty(right.size)
-        limit = 10 * right.size + 100
-        steps = _conjugate_gradients(self._matrix, right, self._factor, tolerance, limit, solution)
-        return solution, steps
+        state = tuple(np.empty(right.size) for _ in range(6))
+        rho = _begin(self._matrix, right, self._factor, state)
+        target, limit = tolerance * tolerance * rho, 10 * right.size + 100
+
+        def advance(rho: float, most: int) -> tuple[float, int]:
+            found: tuple[float, int] = _advance(
+                self._matrix, self._factor, rho, target, most, state
+            )
+            return found
+
+        visits = self._matrix[3].size + 2 * self._factor[2].size
+        return state[0], stepwise(advance, rho, target, limit, visits)

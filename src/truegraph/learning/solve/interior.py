@@ -19,17 +19,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.dual import DualPoint, Problem, moved_multipliers
 from truegraph.learning.solve.incomplete_cholesky import Factored
 from truegraph.learning.solve.kernels import slack_of
+from truegraph.runtime.compiled import compiled
 
 Floats = NDArray[np.float64]
 
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_compiled = compiled(parallel=True)
 _FIRST_PRODUCT = 0.1  # of w and s; weights are of the order of 1
 _TO_THE_WALL = 0.995  # share of the longest step that keeps everything positive
 
@@ -166,7 +167,7 @@ def _fill_matrix(state: Any, w: Any, s: Any, degree: Any, values: Any, diagonal:
         diagonal[i] = lam[i, 0] * degree[i] + half * lam[i, 0] * curvature
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _changes(
     slack: float, pull: float, target: float, w: float, s: float, second: float
 ) -> tuple[float, float]:

@@ -16,23 +16,29 @@ lam is a single float and theta z exceeds about 1e7.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph.runtime.compiled import compiled
+
+Floats = NDArray[np.float64]
+
 _BLOCK = 2048
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_UNHEARD = 50_000_000  # visits of entries, a fraction of a second, until Ctrl-C is heard
+_compiled = compiled(parallel=True)
 
 
-def state_of(candidates: csr_array, theta: float, lam: NDArray[np.float64]) -> tuple[Any, ...]:
+def state_of(candidates: csr_array, theta: float, lam: Floats) -> tuple[Any, ...]:
     """Return what the loops take: the candidate graph, theta and the multipliers (N, 2)."""
     return candidates.indptr, candidates.indices, candidates.data, theta, lam
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def slack_of(lam: Any, i: int, j: int, scaled_distance: float) -> float:
     """(lam_i + lam_j) / 2 - theta z, exact up to one rounding of the result."""
     a, b = lam[i, 0], lam[j, 0]
@@ -76,30 +82,92 @@ def evaluate(
         diagonal[i] = max(lam[i, 0] * total, 1.0) + half * lam[i, 0] * active[i]
 
 
-@_compiled
 def conjugate_gradients(
-    matrix: Any, right: Any, tolerance: float, max_iter: int, solution: Any
+    matrix: tuple[Any, ...], right: Floats, tolerance: float, solution: Floats
 ) -> int:
     """Solve (diagonal + off-diagonal) solution = right, Jacobi-preconditioned; return the steps."""
-    row_start, active, columns, values, diagonal = matrix
+    nodes = right.size
+    residual, direction, product = (np.empty(nodes) for _ in range(3))
+    parts = np.zeros((2, (nodes + _BLOCK - 1) // _BLOCK))
+    state = (matrix, solution, residual, direction, product, parts)
+    rho = _begin(matrix, right, solution, residual, direction, parts)
+    target, limit = tolerance * tolerance * rho, 10 * nodes + 100
+
+    def advance(rho: float, most: int) -> tuple[float, int]:
+        found: tuple[float, int] = _advance(*state, rho, target, most)
+        return found
+
+    return stepwise(advance, rho, target, limit, matrix[3].size)
+
+
+def stepwise(
+    advance: Callable[[float, int], tuple[float, int]],
+    rho: float,
+    target: float,
+    limit: int,
+    visits: int,
+) -> int:
+    """Advance conjugate gradients until rho meets the target, heeding Ctrl-C; return the steps.
+
+    Parameters
+    ----------
+    advance : callable
+        advance(rho, most) takes up to so many steps and returns the new rho and their number.
+    limit : int
+        Most steps in all.
+    visits : int
+        Entries that a step looks at.
+    """
+    steps, most = 0, max(1, _UNHEARD // (visits + 1))
+    while steps < limit and rho > target and rho > 0.0:
+        rho, taken = advance(rho, min(most, limit - steps))
+        steps += taken
+    return steps
+
+
+@compiled
+def _total(parts: Any) -> float:
+    """Return the sum in order: inside a parallel loop numba would split it among the threads."""
+    total = 0.0
+    for b in range(parts.size):
+        total += parts[b]
+    return total
+
+
+@compiled
+def _begin(
+    matrix: Any, right: Any, solution: Any, residual: Any, direction: Any, parts: Any
+) -> float:
+    diagonal = matrix[4]
     n = right.size
-    blocks = (n + _BLOCK - 1) // _BLOCK
-    residual = right.copy()
-    direction = right / diagonal
-    product = np.empty(n)
-    first = np.zeros(blocks)
-    second = np.zeros(blocks)
-    for b in prange(blocks):
+    for b in range(parts.shape[1]):
         total = 0.0
         for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
             solution[i] = 0.0
+            residual[i] = right[i]
+            direction[i] = right[i] / diagonal[i]
             total += residual[i] * direction[i]
-        first[b] = total
-    rho = first.sum()
-    target = tolerance * tolerance * rho
+        parts[0, b] = total
+    return _total(parts[0])
+
+
+@_compiled
+def _advance(
+    matrix: Any,
+    solution: Any,
+    residual: Any,
+    direction: Any,
+    product: Any,
+    parts: Any,
+    rho: float,
+    target: float,
+    most: int,
+) -> tuple[float, int]:
+    row_start, active, columns, values, diagonal = matrix
+    n = solution.size
     steps = 0
-    while steps < max_iter and rho > target and rho > 0.0:
-        for b in prange(blocks):
+    while steps < most and rho > target and rho > 0.0:
+        for b in prange(parts.shape[1]):
             total = 0.0
             for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
                 value = diagonal[i] * direction[i]
@@ -107,22 +175,22 @@ def conjugate_gradients(
                     value += values[e] * direction[columns[e]]
                 product[i] = value
                 total += direction[i] * value
-            first[b] = total
-        step = rho / first.sum()
-        for b in prange(blocks):
+            parts[0, b] = total
+        step = rho / _total(parts[0])
+        for b in prange(parts.shape[1]):
             total = 0.0
             for i in range(b * _BLOCK, min(n, (b + 1) * _BLOCK)):
                 solution[i] += step * direction[i]
                 residual[i] -= step * product[i]
                 total += residual[i] * residual[i] / diagonal[i]
-            second[b] = total
-        rho_next = second.sum()
+            parts[1, b] = total
+        rho_next = _total(parts[1])
         ratio = rho_next / rho
         rho = rho_next
         for i in prange(n):
             direction[i] = residual[i] / diagonal[i] + ratio * direction[i]
         steps += 1
-    return steps
+    return rho, steps
 
 
 @_compiled
@@ -155,11 +223,11 @@ def isolated_start(indptr: Any, distance: Any, theta: float, lam: Any) -> None:
         lam[i, 1] = y - (lam[i, 0] - nearest)
 
 
-@_compiled
+@compiled
 def weights(state: Any, out: Any) -> None:
     """Fill out (entries,) with w = max(0, (lam_i + lam_j) / 2 - theta z)."""
     indptr, indices, distance, theta, lam = state
-    for i in prange(indptr.size - 1):
+    for i in range(indptr.size - 1):
         for e in range(indptr[i], indptr[i + 1]):
             out[e] = max(0.0, slack_of(lam, i, indices[e], theta * distance[e]))
 

@@ -129,7 +129,7 @@ class Newton:
         """
         best = interior.sharp()
         idle = 0
-        while not done(best) and not self.is_exhausted and idle < _IDLE_STEPS:
+        while not (done(best) or self.is_exhausted) and idle < _IDLE_STEPS and interior.gap > 0.0:
             before, settled = interior.gap, interior.gap <= rounding(best)
             inner = interior.step(_FINE_ACCURACY if settled else _ACCURACY)
             self.inner += inner

@@ -13,16 +13,17 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.solver import Solution, feasible, primal_value
+from truegraph.runtime.compiled import compiled
 
 _STEP = 0.5  # of the largest stable step, as in the toolboxes
 _CHECK_EVERY = 20
-_compiled = njit(parallel=True, cache=True, nogil=True)
+_compiled = compiled(parallel=True)
 
 
 @_compiled

@@ -17,13 +17,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from truegraph.learning.solve.block_point import BlockPoint, block_candidates
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.kernels import slack_of
 from truegraph.learning.solve.newton import Newton
+from truegraph.runtime.compiled import compiled
 from truegraph.runtime.threads import thread_limit
 
 SMALL = 2_000_000  # stored candidate entries
@@ -43,7 +43,7 @@ _NEAR_STEPS = 3
 # as this may be. A part that took a quarter of them and is still far off, it solves sooner.
 _FAIR_PASSES, _FAR = 500.0, 1e-5
 
-_compiled = njit(cache=True, nogil=True)  # in sequence: a node sees what those before it became
+_compiled = compiled  # in sequence: a node sees what those before it became
 
 
 def first_sweeps(point: DualPoint, newton: Newton) -> DualPoint:
@@ -199,7 +199,7 @@ def _sweep(
     return visited
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _raise(lam: Any, i: int, change: float) -> None:
     """Add to a multiplier, which is a pair of floats, without rounding."""
     before = lam[i, 0]

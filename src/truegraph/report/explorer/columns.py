@@ -1,23 +1,29 @@
-"""What is known about each node: categories and numbers to colour nodes by and to show."""
+"""What is known of each node: categories and numbers to colour nodes by and to show."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from truegraph import gate
-from truegraph.data.columns.frames import as_pandas, is_frame
+from truegraph.data.frames import as_pandas, is_frame
 from truegraph.data.identifiers import unknown_id
 from truegraph.errors import InputError
 
 NO_VALUE = 65535  # code of a node without a category
 _MOST_CATEGORIES = 400
+_FEW_CATEGORIES = 40  # of a column of a table
 _MOST_COLUMNS = 24  # of a table of features
+_COLUMNS = {  # of a table of predictions, and what the page calls them
+    "mutual_information": "mutual information",
+    "predictive_entropy": "entropy",
+    "probability": "probability of prediction",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,25 +43,18 @@ class Column:
     values: NDArray[Any]
     categories: Sequence[str] | None = None
 
+    def of(self, nodes: NDArray[np.int64]) -> Column:
+        """Return the column of some nodes."""
+        return Column(self.name, self.values[nodes], self.categories)
 
-@dataclass(frozen=True, eq=False)
-class Predictions:
-    """What is predicted for each node.
 
-    Attributes
-    ----------
-    columns : sequence of Column
-        The predicted class, its probability, entropy and so on.
-    uncertainty : ndarray of float64, shape (n_nodes,)
-        What more labels would remove, if known; else all uncertainty.
-    classes : sequence of str
-    probabilities : ndarray of float64, shape (n_nodes, n_classes), or None
-    """
+class Predictions(NamedTuple):
+    """Predictions of the nodes, and how uncertain each is: what a label would tell."""
 
-    columns: Sequence[Column]
-    uncertainty: NDArray[np.float64]
+    columns: list[Column]
+    uncertainty: NDArray[np.float64]  # (n_nodes,)
     classes: Sequence[str] = ()
-    probabilities: NDArray[np.float64] | None = None
+    probabilities: NDArray[np.float64] | None = None  # (n_nodes, n_classes)
 
 
 def category_column(name: str, values: Any, n_nodes: int) -> Column:
@@ -94,12 +93,12 @@ def table_columns(frame: pd.DataFrame) -> list[Column]:
     found = []
     for name in frame.columns[:_MOST_COLUMNS]:
         series = frame[name]
+        is_text = pd.api.types.is_string_dtype(series.dtype) or series.dtype.kind in "bOU"
         if series.dtype.kind in "iuf":
             found.append(number_column(str(name), series))
-        elif series.dtype.kind in "bOU" or isinstance(series.dtype, pd.CategoricalDtype):
-            if series.nunique() <= 40:
-                found.append(category_column(str(name), series.to_numpy(object), len(frame)))
-        elif pd.api.types.is_string_dtype(series.dtype) and series.nunique() <= 40:
+        elif (
+            is_text or isinstance(series.dtype, pd.CategoricalDtype)
+        ) and series.nunique() <= _FEW_CATEGORIES:
             found.append(category_column(str(name), series.to_numpy(object), len(frame)))
     return found
 
@@ -107,19 +106,10 @@ def table_columns(frame: pd.DataFrame) -> list[Column]:
 def read_predictions(
     given: Any, names: Sequence[Any] | None, n_nodes: int, classes: Sequence[str]
 ) -> Predictions:
-    """Check predictions in either of their forms.
+    """Return predictions from probabilities (n_nodes, n_classes), or from a table of them.
 
-    Parameters
-    ----------
-    given : ndarray of shape (n_nodes, n_classes), or DataFrame
-        Probabilities of the classes; or the table that `truegraph classify` writes, with a row
-        per node and the column label, and perhaps node, probability, predictive_entropy and
-        mutual_information.
-    names : sequence or None
-        Names of the nodes, for the column node.
-    n_nodes : int
-    classes : sequence of str
-        Names of the classes, as far as labels tell.
+    The table is that of ``truegraph classify``: a row per node and the column label, and perhaps
+    node, prediction, probability, predictive_entropy and mutual_information.
     """
     if is_frame(given):
         return _from_table(_in_order(as_pandas(given), names, n_nodes))
@@ -132,13 +122,12 @@ def read_predictions(
             "a classifier."
         )
     dense = dense / total
-    named = list(classes) if len(classes) == dense.shape[1] else []
-    known = named or [str(number) for number in range(dense.shape[1])]
-    logs = np.log(np.where(dense > 0.0, dense, 1.0))
-    entropy = -(dense * logs).sum(axis=1)
+    is_named = len(classes) == dense.shape[1]
+    known = list(classes) if is_named else [str(number) for number in range(dense.shape[1])]
+    entropy = -(dense * np.log(np.where(dense > 0.0, dense, 1.0))).sum(axis=1)
     columns = [
         Column("prediction", dense.argmax(axis=1).astype(np.uint16), known),
-        number_column("probability of prediction", dense.max(axis=1)),
+        number_column(_COLUMNS["probability"], dense.max(axis=1)),
         number_column("entropy", entropy),
     ]
     return Predictions(columns, entropy, known, dense)
@@ -157,29 +146,22 @@ def _in_order(table: pd.DataFrame, names: Sequence[Any] | None, n_nodes: int) ->
         lost = next((name for name in wanted if name not in place), None)
         if lost is not None:
             raise unknown_id(lost, place, "node in predictions")
-        return table.iloc[[place[name] for name in wanted]].reset_index(drop=True)
-    if len(table) != n_nodes:
+        table = table.iloc[[place[name] for name in wanted]]
+    elif len(table) != n_nodes:
         raise InputError(f"predictions has {len(table)} rows for {n_nodes} nodes; give one each.")
     return table.reset_index(drop=True)
 
 
 def _from_table(table: pd.DataFrame) -> Predictions:
-    columns = [category_column("prediction", table["label"].to_numpy(object), len(table))]
-    words = {
-        "probability": "probability of prediction",
-        "predictive_entropy": "entropy",
-        "mutual_information": "mutual information",
-    }
-    numbers = {}
-    for name, shown in words.items():
-        if name in table.columns:
-            values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
-            if np.isfinite(values).any():
-                numbers[name] = values
-                columns.append(number_column(shown, values))
-    for name in ("mutual_information", "predictive_entropy"):
-        if name in numbers:
-            return Predictions(columns, np.nan_to_num(numbers[name]))
-    if "probability" in numbers:
-        return Predictions(columns, 1.0 - np.nan_to_num(numbers["probability"]))
-    return Predictions(columns, np.ones(len(table)))
+    predicted = table["prediction" if "prediction" in table.columns else "label"]
+    columns = [category_column("prediction", predicted.to_numpy(object), len(table))]
+    uncertainty = None
+    for name, shown in _COLUMNS.items():
+        if name not in table.columns:
+            continue
+        values = pd.to_numeric(table[name], errors="coerce").to_numpy(np.float64)
+        if np.isfinite(values).any():
+            columns.append(number_column(shown, values))
+            known = np.nan_to_num(1.0 - values if name == "probability" else values)
+            uncertainty = known if uncertainty is None else uncertainty
+    return Predictions(columns, np.ones(len(table)) if uncertainty is None else uncertainty)

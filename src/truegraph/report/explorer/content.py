@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from truegraph import gate
-from truegraph.data.columns.vectorising import is_table, vectorised
-from truegraph.data.graphs.adjacency import as_adjacency
+from truegraph.data.adjacency import as_adjacency
+from truegraph.data.frames import as_pandas
 from truegraph.data.identifiers import check_names, unknown_id
+from truegraph.data.vectorising import is_table, vectorised
 from truegraph.errors import InputError
 from truegraph.learning import LearnedGraph
-from truegraph.report.explorer.clusters import clusters
+from truegraph.learning.clusters import clusters
 from truegraph.report.explorer.columns import (
     NO_VALUE,
     Column,
@@ -27,75 +28,68 @@ from truegraph.report.explorer.columns import (
     read_predictions,
     table_columns,
 )
-from truegraph.report.explorer.edges import Edges, gather_edges, shared_features
+from truegraph.report.explorer.edges import gather_edges, shared_features
 from truegraph.report.explorer.layout import layout
 from truegraph.report.explorer.next_labels import label_next
 
 ALL_NODES, ALL_EDGES = 5_000, 50_000  # up to here every edge is drawn
 MOST_NODES = 50_000  # up to here every node is
 _MOST_EDGES = 1_000_000
-_EGO_NODES = 2_000
+_NEAR_NODES = 2_000  # around a centre
 _CLASSES_SHOWN = 5
-_REPRESENTATIVES = 12
+_REPRESENTATIVES = 12  # of a cluster
 _MOST_FEATURES = 60_000  # what 16 bits count
 
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Known:
-    """What is known beside the graph, checked; of all its nodes."""
+class Known(NamedTuple):
+    """What is known of all nodes beside the graph, checked."""
 
-    names: Sequence[Hashable] | None = None
-    columns: list[Column] = field(default_factory=list)
-    labels: Column | None = None
-    predictions: Predictions | None = None
-    features: Any = None
-    feature_names: Sequence[str] = ()
-    observed: csr_array | None = None
+    names: Sequence[Hashable] | None
+    labels: Column | None
+    predictions: Predictions | None
+    columns: Sequence[Column]  # of the features
+    features: Any  # as numbers (n_nodes, n_features)
+    feature_names: Sequence[str]
+    observed: csr_array | None
 
 
 def check_known(
     graph: LearnedGraph, labels: Any, names: Any, features: Any, predictions: Any, observed: Any
 ) -> Known:
-    """Check what `LearnedGraph.explore` is given."""
+    """Check the arguments of `LearnedGraph.explore`."""
     size = graph.n_nodes
     own = graph.names if names is None else check_names(names, size)
     label = None if labels is None else category_column("label", labels, size)
-    columns, points, feature_names = _checked_features(features, size)
-    found = None
-    if predictions is not None:
-        classes = [] if label is None else list(label.categories or ())
-        found = read_predictions(predictions, own, size, classes)
-    seen = None
-    if observed is not None:
-        seen = as_adjacency(observed)
-        if seen.shape[0] != size:
-            raise InputError(
-                f"observed has {seen.shape[0]} nodes, but the graph has {size}; give the graph of "
-                "the same nodes."
-            )
-    return Known(own, columns, label, found, points, feature_names, seen)
+    classes = list((label.categories if label is not None else None) or ())
+    found = None if predictions is None else read_predictions(predictions, own, size, classes)
+    seen = None if observed is None else as_adjacency(observed)
+    if seen is not None and seen.shape[0] != size:
+        raise InputError(
+            f"observed has {seen.shape[0]} nodes, but the graph has {size}; give the graph of "
+            "the same nodes."
+        )
+    return Known(own, label, found, *_checked_features(features, size), seen)
 
 
 def _checked_features(features: Any, size: int) -> tuple[list[Column], Any, list[str]]:
+    """Return columns to show, the features as numbers, and the names of these."""
     if features is None:
         return [], None, []
-    columns = []
+    columns: list[Column] = []
     if is_table(features):
-        from truegraph.data.columns.frames import as_pandas
-
         frame = as_pandas(features)
         if len(frame) != size:
             raise InputError(f"features has {len(frame)} rows for {size} nodes; give one each.")
         columns = table_columns(frame)
         points, plan = vectorised(features, None)
-        names = [str(name) for name in plan.get_feature_names_out()] if plan is not None else []
+        names = [] if plan is None else [str(name) for name in plan.get_feature_names_out()]
     else:
         points = gate.table("features", features, shape=(size, None))
         names = [f"column {number}" for number in range(points.shape[1])]
         if not issparse(points):
-            columns = [number_column(name, points[:, at]) for at, name in enumerate(names[:24])]
+            columns = table_columns(pd.DataFrame(points, columns=names))
     if points.shape[1] > _MOST_FEATURES:
         raise InputError(
             f"features has {points.shape[1]} columns, more than {_MOST_FEATURES}; pass fewer, such "
@@ -106,13 +100,12 @@ def _checked_features(features: Any, size: int) -> tuple[list[Column], Any, list
 
 def content(graph: LearnedGraph, known: Known, centre: Hashable | None, title: str) -> dict:
     """Return what the page shows, as JSON holds it; arrays are in base64."""
+    if centre is None and graph.n_nodes > MOST_NODES:
+        return {"title": title, **_cluster_content(graph, known)}
+    nodes = np.arange(graph.n_nodes)
     if centre is not None:
-        nodes = _ego(graph, _number(centre, known.names, graph.n_nodes))
-    elif graph.n_nodes > MOST_NODES:
-        return _cluster_content(graph, known, title)
-    else:
-        nodes = np.arange(graph.n_nodes)
-    return _node_content(graph, known, nodes, title)
+        nodes = _near(graph.adjacency, _number(centre, known.names, graph.n_nodes))
+    return {"title": title, **_node_content(graph, known, nodes)}
 
 
 def _number(name: Hashable, names: Sequence[Hashable] | None, size: int) -> int:
@@ -123,51 +116,47 @@ def _number(name: Hashable, names: Sequence[Hashable] | None, size: int) -> int:
     raise unknown_id(name, list(known), "centre")
 
 
-def _ego(graph: LearnedGraph, centre: int) -> Integers:
+def _near(adjacency: csr_array, centre: int) -> Integers:
     """Return a node, its neighbours and theirs, the nearest by weight if they are many."""
-    near: dict[int, float] = {centre: np.inf}
-    front = {centre: np.inf}
+    near = np.array([centre])
+    strength = np.array([np.inf])  # smallest weight on the way to each of the last ones found
+    last = near
     for _ in range(2):
-        reached: dict[int, float] = {}
-        for node, strength in front.items():
-            part = slice(graph.adjacency.indptr[node], graph.adjacency.indptr[node + 1])
-            for other, weight in zip(
-                graph.adjacency.indices[part].tolist(),
-                graph.adjacency.data[part].tolist(),
-                strict=True,
-            ):
-                if other not in near:
-                    reached[other] = max(reached.get(other, 0.0), min(weight, strength))
-        best = sorted(reached, key=lambda node: (-reached[node], node))[: _EGO_NODES - len(near)]
-        front = {node: reached[node] for node in best}
-        near |= front
-    return np.array(sorted(near), dtype=np.int64)
+        rows = adjacency[last].tocoo()
+        reached = np.minimum(rows.data, strength[rows.row])
+        best = pd.Series(reached).groupby(rows.col).max()
+        best = best[~best.index.isin(near)].sort_values(ascending=False, kind="stable")
+        best = best.head(_NEAR_NODES - near.size)
+        last, strength = best.index.to_numpy(), best.to_numpy()
+        near = np.concatenate([near, last])
+    return np.sort(near).astype(np.int64)
 
 
-def _node_content(graph: LearnedGraph, known: Known, nodes: Integers, title: str) -> dict:
+def _node_content(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[str, Any]:
     inside = csr_array(graph.memberships()[nodes][:, nodes])
     edges = gather_edges(graph, known.observed, nodes, _MOST_EDGES)
-    columns = _node_columns(graph, known, nodes, inside)
     draws_all = len(nodes) <= ALL_NODES and len(edges) <= ALL_EDGES
-    notes = [] if draws_all else ["Edges of the selected node are drawn; all would hide the nodes."]
-    names = None if known.names is None else [str(known.names[node]) for node in nodes]
+    names = known.names
     if names is None and nodes.size < graph.n_nodes:
-        names = [str(node) for node in nodes]
+        names = range(graph.n_nodes)
+    shared = None
+    if known.features is not None and known.features.shape[1] > 1:
+        ends = (nodes[edges[name].to_numpy()] for name in ("source", "target"))
+        shared = _packed(shared_features(known.features, *ends))
     return {
-        "title": title,
         "unit": "node",
         "drawsAll": draws_all,
         "count": int(nodes.size),
-        "names": names,
+        "names": None if names is None else [str(names[node]) for node in nodes],
         "places": _packed(layout(inside).astype(np.float32)),
-        "columns": [_packed_column(column) for column in columns],
+        "columns": [_packed_column(one) for one in _node_columns(graph, known, nodes, inside)],
         "features": len(known.columns),
         "classes": _packed_classes(known.predictions, nodes),
-        "edges": _packed_edges(edges, known, nodes),
+        "edges": _packed_edges(edges) | {"shared": shared},
         "hasObserved": known.observed is not None,
         "featureNames": list(known.feature_names),
         "next": _next(graph, known, nodes),
-        "notes": notes,
+        "notes": [] if draws_all else ["Only the edges of the selected node are drawn."],
         "members": None,
     }
 
@@ -176,41 +165,36 @@ def _node_columns(
     graph: LearnedGraph, known: Known, nodes: Integers, inside: csr_array
 ) -> list[Column]:
     columns = [] if known.labels is None else [known.labels]
-    if known.predictions is not None:
-        columns += known.predictions.columns
-    columns = [Column(c.name, c.values[nodes], c.categories) for c in columns]
+    columns += [] if known.predictions is None else known.predictions.columns
     group = clusters(inside)
     names = [f"cluster {number + 1}" for number in range(int(group.max()) + 1)]
     codes = np.where(group < NO_VALUE, group, NO_VALUE).astype(np.uint16)
-    columns.append(Column("cluster", codes, names))
-    degree = np.diff(graph.adjacency.indptr)[nodes]
-    columns.append(number_column("edges", degree))
-    columns.append(number_column("weight of edges", graph.adjacency.sum(axis=1)[nodes]))
-    return columns + [Column(c.name, c.values[nodes], c.categories) for c in known.columns]
+    return [
+        *(column.of(nodes) for column in columns),
+        Column("cluster", codes, names),
+        number_column("edges", np.diff(graph.adjacency.indptr)[nodes]),
+        number_column("weight of edges", graph.adjacency.sum(axis=1)[nodes]),
+        *(column.of(nodes) for column in known.columns),
+    ]
 
 
 def _next(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[str, Any]:
-    """Return the nodes to label next, among those shown, and by what they were chosen."""
-    by_prediction = known.predictions is not None
+    """Return the nodes to label next, among those shown, and how they were chosen."""
     uncertainty = np.ones(graph.n_nodes)
+    reason = "Nodes whose labels would tell about most other nodes, through their edges."
     if known.predictions is not None:
         uncertainty = np.maximum(known.predictions.uncertainty, 0.0)
+        reason = "Uncertain nodes whose labels would settle most of their neighbours' uncertainty."
     labelled = None if known.labels is None else known.labels.values != NO_VALUE
-    all_known = labelled is None or bool(labelled.all())
-    if labelled is not None and not all_known:
+    if labelled is not None and labelled.all():
+        reason += " Every node has a label; they are ranked as if none had."
+    elif labelled is not None:
         uncertainty = np.where(labelled, 0.0, uncertainty)
     inside = csr_array(graph.adjacency[nodes][:, nodes])
-    reason = (
-        "Uncertain nodes whose labels would settle most of their neighbours' uncertainty."
-        if by_prediction
-        else "Nodes whose labels would tell about most other nodes, through their edges."
-    )
-    if labelled is not None and all_known:
-        reason += " Every node has a label; they are ranked as if none had."
     return {"nodes": label_next(inside, uncertainty[nodes]), "reason": reason}
 
 
-def _cluster_content(graph: LearnedGraph, known: Known, title: str) -> dict:
+def _cluster_content(graph: LearnedGraph, known: Known) -> dict[str, Any]:
     """Return clusters in place of nodes, with their largest nodes to begin from."""
     group = clusters(graph.adjacency)
     count = int(group.max()) + 1
@@ -221,39 +205,22 @@ def _cluster_content(graph: LearnedGraph, known: Known, title: str) -> dict:
     between.eliminate_zeros()
     sizes = np.bincount(group, minlength=count)
     columns = [number_column("nodes", sizes), number_column("share of weight inside", inner)]
-    for column in [c for c in (known.labels, *_predicted(known)) if c is not None]:
+    predicted = () if known.predictions is None else known.predictions.columns[:1]
+    for column in [c for c in (known.labels, *predicted) if c is not None]:
         columns += _per_cluster(column, group, count)
-    edges = between.tocoo()
-    ahead = edges.row < edges.col
-    degree = np.asarray(graph.adjacency.sum(axis=1)).ravel()
-    order = np.lexsort((np.arange(group.size), -degree, group))
-    starts = np.searchsorted(group[order], np.arange(count))
-    shown = known.names
-    members = [
-        [
-            str(node if shown is None else shown[node])
-            for node in order[start : start + min(_REPRESENTATIVES, sizes[number])]
-        ]
-        for number, start in enumerate(starts)
-    ]
-    drawn = Edges(
-        edges.row[ahead].astype(np.int64),
-        edges.col[ahead].astype(np.int64),
-        edges.data[ahead],
-        np.ones(int(ahead.sum()), dtype=np.uint8),
-        *([np.full(int(ahead.sum()), np.nan)] * 4),
-    )
+    ends = between.tocoo()
+    ahead = ends.row < ends.col
+    edges = pd.DataFrame({"source": ends.row, "target": ends.col, "weight": ends.data})[ahead]
     return {
-        "title": title,
         "unit": "cluster",
-        "drawsAll": len(drawn) <= ALL_EDGES,
+        "drawsAll": len(edges) <= ALL_EDGES,
         "count": count,
         "names": [f"cluster {number + 1}: {sizes[number]:,} nodes" for number in range(count)],
         "places": _packed(layout(between).astype(np.float32)),
         "columns": [_packed_column(column) for column in columns],
         "features": 0,
         "classes": None,
-        "edges": _packed_edges(drawn, Known(), np.arange(count)),
+        "edges": _packed_edges(edges.assign(kind=1)) | {"shared": None},
         "hasObserved": False,
         "featureNames": [],
         "next": {"nodes": [], "reason": ""},
@@ -261,12 +228,19 @@ def _cluster_content(graph: LearnedGraph, known: Known, title: str) -> dict:
             f"{graph.n_nodes:,} nodes, more than {MOST_NODES:,}: every dot is a cluster. Pass "
             "centre= (--centre) and a node's name to see its neighbourhood."
         ],
-        "members": members,
+        "members": _largest(graph.adjacency, group, known.names),
     }
 
 
-def _predicted(known: Known) -> Sequence[Column]:
-    return () if known.predictions is None else known.predictions.columns[:1]
+def _largest(
+    adjacency: csr_array, group: Integers, names: Sequence[Hashable] | None
+) -> list[list[str]]:
+    """Return the names of the nodes of each cluster that have the heaviest edges."""
+    degree = np.asarray(adjacency.sum(axis=1)).ravel()
+    order = np.lexsort((np.arange(group.size), -degree, group))
+    parts = np.split(order, np.cumsum(np.bincount(group))[:-1])
+    known = range(group.size) if names is None else names
+    return [[str(known[node]) for node in part[:_REPRESENTATIVES]] for part in parts]
 
 
 def _per_cluster(column: Column, group: Integers, count: int) -> list[Column]:
@@ -282,6 +256,9 @@ def _per_cluster(column: Column, group: Integers, count: int) -> list[Column]:
         Column(f"most frequent {column.name}", main, categories),
         number_column(f"share of most frequent {column.name}", share),
     ]
+
+
+# --- packed ---------------------------------------------------------------------------------------
 
 
 def _packed(values: NDArray[Any]) -> str:
@@ -308,19 +285,12 @@ def _packed_classes(predictions: Predictions | None, nodes: Integers) -> dict[st
     }
 
 
-def _packed_edges(edges: Edges, known: Known, nodes: Integers) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "count": len(edges),
-        "source": _packed(edges.source.astype(np.uint32)),
-        "target": _packed(edges.target.astype(np.uint32)),
-        "kind": _packed(edges.kind),
-    }
+def _packed_edges(edges: pd.DataFrame) -> dict[str, Any]:
+    """Return the columns of edges; None for those of which nothing is known."""
+    found: dict[str, Any] = {"count": len(edges)}
+    for name, kind in (("source", np.uint32), ("target", np.uint32), ("kind", np.uint8)):
+        found[name] = _packed(edges[name].to_numpy(kind))
     for name in ("weight", "probability", "lower", "upper", "distance"):
-        values = getattr(edges, name)
-        known_values = np.isfinite(values).any()
-        found[name] = _packed(values.astype(np.float32)) if known_values else None
-    found["shared"] = None
-    if known.features is not None and known.features.shape[1] > 1:
-        ends = nodes[edges.source], nodes[edges.target]
-        found["shared"] = _packed(shared_features(known.features, *ends))
+        is_known = name in edges and bool(edges[name].notna().any())
+        found[name] = _packed(edges[name].to_numpy(np.float32)) if is_known else None
     return found

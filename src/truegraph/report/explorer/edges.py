@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
@@ -16,53 +15,20 @@ LEARNED, OBSERVED = 1, 2
 NOTHING_SHARED = 65535
 _SHARED = 3  # features that are named
 _ROWS_AT_ONCE = 4_000
-_LEVEL = 0.9
+_LEVEL = 0.9  # of the posterior's intervals
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class Edges:
-    """Pairs i < j that are an edge of the learned or of the observed graph, (n_edges,) each.
-
-    Attributes
-    ----------
-    source, target : ndarray of int64
-    weight : ndarray of float64
-        Of the learned graph; 0 for an edge that is only observed.
-    kind : ndarray of uint8
-        `LEARNED`, `OBSERVED`, or their sum.
-    probability, lower, upper, distance : ndarray of float64
-        Of the posterior, a 90 % interval, and of the points; NaN where they are not known.
-    """
-
-    source: Integers
-    target: Integers
-    weight: Floats
-    kind: NDArray[np.uint8]
-    probability: Floats
-    lower: Floats
-    upper: Floats
-    distance: Floats
-
-    def __len__(self) -> int:
-        return len(self.source)
-
-
 def gather_edges(
     graph: LearnedGraph, observed: csr_array | None, nodes: Integers, most: int
-) -> Edges:
-    """Return the edges among some nodes, numbered by their place in `nodes`.
+) -> pd.DataFrame:
+    """Return the edges among some nodes (n_shown,), rising; at most so many, the heaviest.
 
-    Parameters
-    ----------
-    graph : LearnedGraph
-    observed : csr_array of shape (n_nodes, n_nodes), or None
-    nodes : ndarray of int64, shape (n_shown,)
-        Rising.
-    most : int
-        Keep at most this many: those of the largest weights.
+    Columns: source and target (places in `nodes`), weight (0 for an edge that is only observed),
+    kind (`LEARNED`, `OBSERVED` or their sum), and, NaN where they are not known, probability, lower
+    and upper (of the posterior) and distance.
     """
     size = graph.n_nodes
     learned = _keys(graph.adjacency, nodes, size)
@@ -72,24 +38,23 @@ def gather_edges(
     if keys.size > most:
         kept = np.sort(np.argsort(-weight, kind="stable")[:most])
         keys, weight = keys[kept], weight[kept]
-    kind = LEARNED * np.isin(keys, learned) + OBSERVED * np.isin(keys, seen)
-    probability = lower = upper = np.full(keys.size, np.nan)
-    if graph.candidates.nnz:
-        posterior = graph.posterior()
-        probability = _looked_up(posterior.inclusion(), keys, size)
-        lower, upper = (_looked_up(end, keys, size) for end in posterior.interval(_LEVEL))
     place = np.full(size, -1, dtype=np.int64)
     place[nodes] = np.arange(nodes.size)
-    return Edges(
-        source=place[keys // size],
-        target=place[keys % size],
-        weight=weight,
-        kind=kind.astype(np.uint8),
-        probability=probability,
-        lower=lower,
-        upper=upper,
-        distance=_looked_up(graph.candidates, keys, size),
+    found = pd.DataFrame(
+        {
+            "source": place[keys // size],
+            "target": place[keys % size],
+            "weight": weight,
+            "kind": LEARNED * np.isin(keys, learned) + OBSERVED * np.isin(keys, seen),
+            "distance": _looked_up(graph.candidates, keys, size),
+        }
     )
+    known = dict.fromkeys(("probability", "lower", "upper"), np.full(keys.size, np.nan))
+    if graph.candidates.nnz:
+        posterior = graph.posterior()
+        matrices = (posterior.inclusion(), *posterior.interval(_LEVEL))
+        known = {n: _looked_up(m, keys, size) for n, m in zip(known, matrices, strict=True)}
+    return found.assign(**known)
 
 
 def _keys(matrix: csr_array, nodes: Integers, size: int) -> Integers:
@@ -106,36 +71,21 @@ def _looked_up(matrix: csr_array, keys: Integers, size: int) -> Floats:
     """Return the stored entries at i * size + j, zeros included; NaN where none is stored."""
     matrix = matrix if matrix.has_sorted_indices else matrix.sorted_indices()
     rows = np.repeat(np.arange(size, dtype=np.int64), np.diff(matrix.indptr))
-    stored = rows * size + matrix.indices
-    place = np.minimum(np.searchsorted(stored, keys), max(stored.size - 1, 0))
-    found = np.full(keys.size, np.nan)
-    if stored.size:
-        hit = stored[place] == keys
-        found[hit] = matrix.data[place[hit]]
-    return found
+    stored = pd.Series(matrix.data, index=rows * size + matrix.indices)
+    return stored.reindex(keys).to_numpy(np.float64)
 
 
 def shared_features(features: Any, source: Integers, target: Integers) -> NDArray[np.uint16]:
-    """Return for each pair the few columns in which its nodes are most alike and unlike others.
+    """Return columns (n_pairs, 3) in which both nodes of a pair are alike and unlike the others.
 
-    By the product of both values, measured from the mean of the column (from zero, if features
-    are sparse) in units of its spread: high where both have what few others have.
-
-    Parameters
-    ----------
-    features : ndarray or csr_array of shape (n_nodes, n_features)
-    source, target : ndarray of int64, shape (n_pairs,)
-
-    Returns
-    -------
-    ndarray of uint16, shape (n_pairs, 3)
-        Columns, the most telling first; `NOTHING_SHARED` where there are no more.
+    They are ranked by the product of both values, measured from the mean of the column (from zero,
+    if features are sparse) in units of its spread; `NOTHING_SHARED` where there are no more.
     """
-    is_sparse = issparse(features)
     values: Any = features
+    is_sparse = issparse(features)
     spread = np.sqrt(values.multiply(values).mean(axis=0)) if is_sparse else values.std(axis=0)
     unit = np.where(spread > 0, spread, 1.0)
-    best: Callable[..., NDArray[np.uint16]] = _best_sparse if is_sparse else _best_dense
+    best: Any = _best_sparse if is_sparse else _best_dense
     standard = csr_array(values / unit) if is_sparse else (values - values.mean(axis=0)) / unit
     found = np.full((source.size, _SHARED), NOTHING_SHARED, dtype=np.uint16)
     for start in range(0, source.size, _ROWS_AT_ONCE):

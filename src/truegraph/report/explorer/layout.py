@@ -1,9 +1,8 @@
-"""Places of the nodes in the plane: neighbours near, others apart, as UMAP and LargeVis do it.
+"""Places of the nodes in the plane: neighbours near, others apart, as in UMAP and LargeVis.
 
-Positions start from the slowest vectors of a random walk on the graph, as ranks, so that no group
-at its rim squeezes the others together. Then edges, drawn in proportion to their weights, pull
-their ends together, and random pairs push each other apart, by 1 / (1 + d^2) as in t-SNE. One
-thread does it all: the same graph gives the same bits wherever it is drawn.
+Positions start from the slowest vectors of a random walk on the graph, as ranks. Then edges, drawn
+in proportion to their weights, pull their ends together, and random pairs push each other apart, by
+1 / (1 + d^2) as in t-SNE. One thread does it all: the same graph gives the same bits everywhere.
 
 References
 ----------
@@ -14,10 +13,11 @@ WWW 2016.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+
+from truegraph.runtime.compiled import compiled
 
 Floats = NDArray[np.float64]
 
@@ -31,18 +31,7 @@ _GRAVITY = 0.002  # keeps pieces of a graph in sight of each other
 
 
 def layout(weights: csr_array, seed: int = 0) -> Floats:
-    """Return a place for every node.
-
-    Parameters
-    ----------
-    weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric and nonnegative; how much two nodes belong together.
-    seed : int
-
-    Returns
-    -------
-    ndarray of float64, shape (n_nodes, 2)
-    """
+    """Return places (n_nodes, 2) of nodes with symmetric, nonnegative weights."""
     n_nodes = int(weights.shape[0])
     positions = _start(weights, seed)
     upper = weights.tocoo()
@@ -79,7 +68,7 @@ def _orthonormal(vectors: list[Floats]) -> list[Floats]:
     return done
 
 
-@numba.njit(cache=True, nogil=True)
+@compiled
 def _descend(positions, heads, tails, share, epochs, seed):  # type: ignore[no-untyped-def]
     """Move the positions in place; an edge of share s is drawn in about s of the epochs."""
     n_nodes = positions.shape[0]

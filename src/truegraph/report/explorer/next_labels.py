@@ -1,4 +1,4 @@
-"""Which nodes to label next: uncertain ones whose labels tell about uncertain neighbours."""
+"""Nodes to label next: uncertain ones whose labels tell about uncertain neighbours."""
 
 from __future__ import annotations
 
@@ -12,23 +12,11 @@ from scipy.sparse import csr_array
 def label_next(
     adjacency: csr_array, uncertainty: NDArray[np.float64], count: int = 20
 ) -> list[int]:
-    """Return the nodes whose labels would tell most, the most useful first.
+    """Return the nodes whose labels would tell most, from uncertainties (n_nodes,).
 
     A label settles its node, and of each neighbour the share that its weight has among the
-    neighbour's edges. Nodes are chosen greedily, so that the second choice counts what the first
-    leaves open.
-
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n_nodes, n_nodes)
-    uncertainty : ndarray of float64, shape (n_nodes,)
-        Zero for nodes that have a label.
-    count : int
-
-    Returns
-    -------
-    list of int
-        Fewer than `count` if nothing is left to learn.
+    neighbour's edges. Nodes are chosen greedily: the second choice counts what the first leaves
+    open. Nodes of uncertainty 0 have a label and are not chosen.
     """
     degree = np.asarray(adjacency.sum(axis=1)).ravel()
     open_ = uncertainty.astype(np.float64).copy()

@@ -1,8 +1,7 @@
-"""The explorer's page: one HTML file that needs nothing but itself.
+"""The explorer's page: one HTML file that fetches nothing and lets nothing be fetched.
 
-Like the report pages, it fetches nothing and its Content-Security-Policy lets nothing be fetched.
-What comes from data stands in one block of JSON, in which no character can end the block, and
-reaches the page as text only.
+Data stand in one block of JSON, in which no character can end the block, and reach the page as text
+only.
 """
 
 from __future__ import annotations
@@ -11,13 +10,13 @@ import html
 import json
 import os
 import re
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from truegraph.data.storage import write_text
-from truegraph.report.explorer.content import check_known, content
-from truegraph.report.page import script_hash
+from truegraph.report.explorer.content import ALL_EDGES, ALL_NODES, check_known, content
+from truegraph.report.page import Part, embedded, notes, script_hash
 from truegraph.report.plots.style import COLOURS
 
 if TYPE_CHECKING:
@@ -29,9 +28,9 @@ _PAGE = ("explorer.html", "explorer.css")
 
 
 class Explorer:
-    """A page to look at a learned graph; made by `LearnedGraph.explore`.
+    """An interactive page of a learned graph; made by `LearnedGraph.explore`.
 
-    A notebook shows it in place; `save` writes it as one file that any browser opens offline.
+    A notebook displays it; `save` writes one file that any browser opens offline.
 
     Attributes
     ----------
@@ -73,6 +72,23 @@ def explore(
     known = check_known(graph, labels, names, features, predictions, observed)
     shown = title or f"Learned graph: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
     return Explorer(content(graph, known, centre, shown))
+
+
+def explorer_part(graph: LearnedGraph, **known: Any) -> Iterator[Part]:
+    """Yield the explorer as a part of a page, or for a large graph how to open it."""
+    heading = "The graph, to walk through"
+    if graph.n_nodes > ALL_NODES or graph.n_edges > ALL_EDGES:
+        told = (
+            f"With more than {ALL_NODES:,} nodes or {ALL_EDGES:,} edges the explorer has a page of "
+            "its own: save the graph as .npz, then: truegraph explore graph.npz"
+        )
+        yield notes(heading, [told])
+        return
+    caption = (
+        "Search a name or click a node to see its neighbours, how sure each edge is, and what both "
+        "ends share; every neighbour is a link to walk on."
+    )
+    yield embedded(heading, caption, explore(graph, **known).html, script_hash(page_script()))
 
 
 def page_script() -> str:

@@ -1,24 +1,19 @@
-"""Pictures of graphs.
-
-An adjacency matrix is drawn as a density, edges counted in a grid of cells, so that a graph of a
-million nodes costs no more to draw and to look at than one of a thousand.
-"""
+"""Pictures of adjacency matrices, drawn as densities: edges are counted in a grid of cells."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from truegraph import gate
-from truegraph.data.graphs.adjacency import as_adjacency
-from truegraph.data.nodes.containers import UNLABELLED, homophily
+from truegraph.data.adjacency import as_adjacency
+from truegraph.data.containers import UNLABELLED, homophily
 from truegraph.errors import InputError
-from truegraph.report.explorer.clusters import clusters
+from truegraph.learning.clusters import clusters
 from truegraph.report.plots.style import LIGHT, house_style, new_figure
 from truegraph.wording import counted
 
@@ -26,31 +21,19 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CELLS = 320  # per side: dots of one edge stay visible on paper and on screen
+_CELLS = 320  # per side: cells with one edge stay visible on paper and on screen
 _FAINTEST = 0.3  # darkness of a cell with a single edge
 _SMALLEST_NAMED = 0.03  # share of the nodes from which on a class has room for its name
 _PANEL = 4.6  # inches per side
 
 
-@dataclass(frozen=True)
-class _Blocks:
-    """Nodes in the order of their classes.
+class _Blocks(NamedTuple):
+    """Nodes in the order of their classes or clusters."""
 
-    Attributes
-    ----------
-    order : ndarray of int, shape (n_nodes,)
-    ends : ndarray of int, shape (n_blocks,)
-        Position after the last node of each class.
-    names : list of str
-        What each class is called; clusters have no names.
-    by : str
-        What the blocks are.
-    """
-
-    order: NDArray[np.intp]
-    ends: NDArray[np.intp]
-    names: list[str]
-    by: str = "class"
+    order: NDArray[np.intp]  # (n_nodes,)
+    ends: NDArray[np.intp]  # position after the last node of each block, (n_blocks,)
+    names: list[str]  # of the blocks; clusters have none
+    caption: str
 
 
 @house_style()
@@ -75,15 +58,16 @@ def adjacency(
     title : str, optional
         By default the number of edges, and with labels the share of them within a class.
     by_cluster : bool, default=False
-        Without labels, order the nodes by groups that hold together, the largest first.
+        Without labels, order the nodes by cluster, the largest first.
 
     Returns
     -------
     figure : matplotlib.figure.Figure
     """
     graph = as_adjacency(matrix)
-    blocks = _clusters(graph) if by_cluster and labels is None else None
-    return _panels([(title, graph)], labels, class_names, blocks)
+    is_clustered = by_cluster and labels is None
+    blocks = _clusters(graph) if is_clustered else _blocks(graph.shape[0], labels, class_names)
+    return _panels({title: graph}, labels, blocks)
 
 
 @house_style()
@@ -101,7 +85,7 @@ def side_by_side(
     ----------
     observed, learned : sparse matrix, NetworkX graph or PyG Data, with n_nodes nodes
     labels, class_names
-        As in `adjacency`.
+        As of `adjacency`.
     titles : tuple of two str
 
     Returns
@@ -114,52 +98,56 @@ def side_by_side(
             f"observed has {graphs[0].shape[0]} nodes and learned has {graphs[1].shape[0]}; "
             "give two graphs of the same nodes."
         )
-    return _panels(list(zip(titles, graphs, strict=True)), labels, class_names)
+    blocks = _blocks(graphs[0].shape[0], labels, class_names)
+    return _panels(dict(zip(titles, graphs, strict=True)), labels, blocks)
 
 
-def _panels(
-    graphs: Sequence[tuple[str | None, sparse.csr_array]],
-    labels: ArrayLike | None,
-    class_names: Sequence[str] | None,
-    ordered: _Blocks | None = None,
-) -> Figure:
-    blocks = ordered or _blocks(graphs[0][1].shape[0], labels, class_names)
+def _panels(graphs: dict[Any, sparse.csr_array], labels: Any, blocks: _Blocks) -> Figure:
     margin = 0.4 + 0.08 * max(map(len, blocks.names), default=0)  # inches for the names
     figure = new_figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
     axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
-    for panel, (title, graph) in zip(axes, graphs, strict=True):
+    for panel, (title, graph) in zip(axes, graphs.items(), strict=True):
         _draw(panel, graph, blocks)
-        panel.set_title(_heading(title, graph, labels))
-    _name_blocks(axes[0], blocks)
-    figure.supxlabel(_caption(blocks), fontsize=8.5, color=LIGHT["faint"])
+        told = counted(graph.nnz // 2, "edge")
+        share = None if labels is None else homophily(graph, np.asarray(labels))
+        told += "" if share is None else f", {share:.0%} within a class"
+        panel.set_title(told if title is None else f"{title}\n{told}")
+    sizes = np.diff(blocks.ends, prepend=0)
+    is_named = (sizes >= _SMALLEST_NAMED * blocks.order.size) & bool(blocks.names)
+    named = np.flatnonzero(is_named).tolist()
+    places = [blocks.ends[block] - sizes[block] / 2 for block in named]
+    axes[0].set_yticks(places, labels=[blocks.names[block] for block in named])
+    figure.supxlabel(
+        f"{blocks.order.size:,} nodes {blocks.caption}; the darker, the more edges",
+        fontsize=8.5,
+        color=LIGHT["faint"],
+    )
     return figure
 
 
 def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] | None) -> _Blocks:
     if labels is None:
-        return _Blocks(np.arange(n_nodes), np.array([n_nodes]), [])
+        return _Blocks(np.arange(n_nodes), np.array([n_nodes]), [], "in the order given")
     classes = gate.whole_numbers("labels", labels)
     if len(classes) != n_nodes:
         raise InputError(
             f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes; "
             "give one class per node."
         )
-    # Unlabelled nodes stand last.
-    group = np.where(classes == UNLABELLED, classes.max(initial=0) + 1, classes)
+    last = classes.max(initial=0)
+    group = np.where(classes == UNLABELLED, last + 1, classes)  # unlabelled nodes stand last
     present, counts = np.unique(group, return_counts=True)
-    names = [
-        "no label"
-        if number > classes.max(initial=0)
-        else str(number if class_names is None else class_names[number]).replace("_", " ")
-        for number in present
-    ]
-    return _Blocks(np.argsort(group, kind="stable"), np.cumsum(counts), names)
+    known = range(last + 1) if class_names is None else class_names
+    names = ["no label" if one > last else str(known[one]).replace("_", " ") for one in present]
+    caption = "ordered by class, boundaries in red"
+    return _Blocks(np.argsort(group, kind="stable"), np.cumsum(counts), names, caption)
 
 
 def _clusters(graph: sparse.csr_array) -> _Blocks:
     group = clusters(graph)
     ends = np.cumsum(np.bincount(group))
-    return _Blocks(np.argsort(group, kind="stable"), ends, [], by="cluster")
+    caption = "ordered by cluster, boundaries in red"
+    return _Blocks(np.argsort(group, kind="stable"), ends, [], caption)
 
 
 def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
@@ -176,13 +164,12 @@ def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
     axes.hlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
     axes.vlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
     axes.set_xticks([])
-    axes.set_yticks([])
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right"]].set_visible(True)
 
 
 def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return how dark each cell of the grid is drawn, from 0 to 1, on a logarithmic scale."""
+    """Return the darkness of each cell of the grid, from 0 to 1, on a logarithmic scale."""
     nodes = graph.shape[0]
     cells = min(nodes, _CELLS)
     cell_of = np.empty(nodes, dtype=np.int64)
@@ -197,28 +184,3 @@ def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.fl
     full = max(2.0, float(np.quantile(counts[counts > 0], 0.99)))
     darkness = _FAINTEST + (1.0 - _FAINTEST) * np.log(np.maximum(counts, 1)) / np.log(full)
     return np.where(counts > 0, np.minimum(darkness, 1.0), 0.0)
-
-
-def _heading(title: str | None, graph: sparse.csr_array, labels: ArrayLike | None) -> str:
-    edges = graph.nnz // 2
-    facts = counted(edges, "edge")
-    if labels is not None:
-        share = homophily(graph, np.asarray(labels))
-        facts += "" if share is None else f", {share:.0%} within a class"
-    return facts if title is None else f"{title}\n{facts}"
-
-
-def _name_blocks(axes: Axes, blocks: _Blocks) -> None:
-    if not blocks.names:
-        return
-    sizes = np.diff(blocks.ends, prepend=0)
-    named = np.flatnonzero(sizes >= _SMALLEST_NAMED * blocks.order.size)
-    centres = blocks.ends[named] - sizes[named] / 2
-    axes.set_yticks(centres, labels=[blocks.names[block] for block in named])
-
-
-def _caption(blocks: _Blocks) -> str:
-    nodes = f"{blocks.order.size:,} nodes"
-    if not blocks.names and blocks.by == "class":
-        return f"{nodes} in the order given; the darker, the more edges"
-    return f"{nodes} ordered by {blocks.by}, boundaries in red; the darker, the more edges"

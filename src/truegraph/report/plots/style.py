@@ -1,4 +1,4 @@
-"""The look that all pictures share: colours that also have a form for dark pages, sizes."""
+"""The look of all pictures: colours, for light and for dark pages, and sizes."""
 
 from __future__ import annotations
 
@@ -37,24 +37,13 @@ COLOURS = {
     "olive": ("#667312", "#b8c85a"),
 }
 LIGHT = {name: light for name, (light, _) in COLOURS.items()}
-SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink", "brown", "olive")
-MARKERS = "osD^vPX*<h"
+_SERIES = ("grey", "blue", "green", "orange", "purple", "teal", "red", "pink", "brown", "olive")
+_MARKERS = "osD^vPX*<h"
 
 
 def new_figure(**options: Any) -> Figure:
-    """Return a figure that notebooks show without any magic; options as of matplotlib's."""
+    """Return a figure that notebooks display without pyplot; options as of matplotlib's."""
     return _figure_class()(**options)
-
-
-def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
-    """Return a figure of a size in inches, and its only axes."""
-    figure = new_figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
-def series_look(number: int) -> dict[str, Any]:
-    """Return colour and marker of the model with this number."""
-    return {"color": series_colour(number), "marker": series_marker(number)}
 
 
 @cache
@@ -62,7 +51,7 @@ def _figure_class() -> type[Figure]:
     from matplotlib.figure import Figure
 
     class ShownFigure(Figure):
-        """A figure outside pyplot, which would show only with a notebook backend."""
+        """A figure that shows itself, as those of pyplot do."""
 
         def _repr_png_(self) -> bytes:
             target = io.BytesIO()
@@ -72,21 +61,22 @@ def _figure_class() -> type[Figure]:
     return ShownFigure
 
 
-def series_colour(number: int) -> str:
-    """Return the colour of the model with this number."""
-    return LIGHT[SERIES[number % len(SERIES)]]
+def one_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Return a figure of a size in inches, and its only axes."""
+    figure = new_figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
 
 
-def series_marker(number: int) -> str:
-    """Return the marker of the model with this number, for readers who cannot tell colours."""
-    return MARKERS[number % len(MARKERS)]
+def series_look(number: int) -> dict[str, Any]:
+    """Return colour and marker of the model with this number; markers tell without colours."""
+    return {
+        "color": LIGHT[_SERIES[number % len(_SERIES)]],
+        "marker": _MARKERS[number % len(_MARKERS)],
+    }
 
 
 def legend_below(figure: Figure, axes: Axes, columns: int) -> None:
-    """Put the legend of some axes below them.
-
-    Long names get fewer columns; the figure grows by the lines that this takes.
-    """
+    """Put the legend of some axes below them, in fewer columns if names are long."""
     handles, names = axes.get_legend_handles_labels()
     width, height = figure.get_size_inches()
     for count in range(columns, 0, -1):

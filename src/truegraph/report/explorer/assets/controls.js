@@ -2,7 +2,7 @@
 const byId = name => document.getElementById(name);
 const view = new View();
 const usual = {
-  colour: (columns.find(column => column.categories) ?? columns[0])?.name ?? "",
+  colour: (predictions ?? columns.find(column => column.categories) ?? columns[0])?.name ?? "",
   size: columns.some(column => column.name === "nodes") ? "nodes" : "edges", show: "learned", least: 0, node: null, mode: "",
 };
 const state = {...usual, selected: new Set()};
@@ -68,6 +68,7 @@ view.paintOver = brush => {
   brush.strokeStyle = ink;
   brush.lineWidth = 1.5;
   const ring = (node, radius) => { brush.beginPath(); brush.arc(...view.toScreen(node), radius, 0, 7); brush.stroke(); };
+  if (given.length <= 5000 && marksGiven(columns.find(one => one.name === state.colour))) given.forEach(node => ring(node, 6));
   if (state.selected.size <= 5000) state.selected.forEach(node => ring(node, 7));
   if (state.mode === "next") content.next.nodes.forEach(node => ring(node, 10));
   const named = state.mode === "next" ? content.next.nodes.slice() : [];
@@ -262,7 +263,7 @@ byId("help-button").addEventListener("click", event => {
   view.request();
 });
 window.addEventListener("popstate", recall);
-window.addEventListener("resize", () => view.request());
+new ResizeObserver(() => view.request()).observe(drawing);
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", refresh);
 
 for (const column of columns) {
@@ -275,5 +276,5 @@ byId("show-label").hidden = !content.hasObserved;
 byId("next").hidden = !content.next.nodes.length;
 byId("slider-label").hidden = !content.drawsAll && !edges.probability;
 byId("slider-name").textContent = threshold === "probability" ? "Probability at least" : "Weight at least";
-view.fit();
 recall();
+view.fit(); // the legend has its place by now

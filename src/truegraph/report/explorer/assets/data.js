@@ -40,6 +40,11 @@ for (let i = 0; i < count; i++) start[i + 1] += start[i];
   }
 }
 
+// Nodes whose label was given, marked where predictions colour the others.
+const labels = columns.find(column => column.name === "label"), predictions = columns.find(column => column.name === "prediction");
+const given = labels && predictions ? Array.from({length: count}, (_, node) => node).filter(node => labels.values[node] !== NO_VALUE) : [];
+const marksGiven = column => column === predictions && given.length > 0 && given.length < count;
+
 const nameOf = node => content.names ? content.names[node] : `node ${node}`;
 const edgesOf = node => touching.subarray(start[node], start[node + 1]);
 const otherEnd = (edge, node) => edges.source[edge] === node ? edges.target[edge] : edges.source[edge];

@@ -84,10 +84,11 @@ function showLegend(column, style) {
     const stops = [0, 0.25, 0.5, 0.75, 1].map(share => `rgb(${scaleColour(share).join(" ")})`);
     const bar = element("div", {class: "bar"});
     bar.style.background = `linear-gradient(to right, ${stops.join(", ")})`;
-    legend.append(bar, element("div", {class: "ends"},
-      element("span", {}, short(style.ends[0])), element("span", {}, short(style.ends[1]))));
+    legend.append(element("div", {class: "ends"}, element("span", {}, short(style.ends[0])), bar,
+      element("span", {}, short(style.ends[1]))));
     return;
   }
   legend.append(element("ul", {}, ...style.rows.map(row =>
     element("li", {}, mark(row), `${row.name} (${row.count.toLocaleString("en")})`))));
+  if (marksGiven(column)) legend.append(element("span", {}, `ringed: label given (${given.length.toLocaleString("en")})`));
 }

@@ -1,0 +1,254 @@
+r"""How sure probabilities should be, learned from labels that were left out or set aside.
+
+A prediction p at temperature t is p^(1/t), normalised: t < 1 makes it surer, t > 1 less sure, and
+the order of the classes stays. How much too sure or too modest a prediction is depends on the node:
+its entropy and the number of its neighbours tell (nodes with many neighbours are averaged over
+more). The logarithm of the temperature of node v is
+
+.. math:: a + b (H_v - 0.3) + c (\log(1 + d_v) - m),
+
+with the entropy H_v of its probabilities as a share of the largest possible, its number of
+neighbours d_v, and the mean m over all nodes. Where many labels were set aside, an offset per class
+is added to the logarithms of the tempered probabilities: rare classes are often given too little.
+All of these are those of greatest likelihood of the labels, with a normal prior around zero: few
+labels hardly move them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.sparse import csr_array
+from scipy.special import logsumexp, softmax
+
+from truegraph.classify.left_out import LeftOutLabels
+from truegraph.errors import InputError
+from truegraph.evaluation.samples import entropy
+from truegraph.saving import savable
+
+LEAST_LABELS = 100  # left-out ones; fewer say less than what is usual
+_MANY_LABELS = 300  # that offsets of the classes are learned from
+# lab/choose/auto_temperatures.py
+_DEVIATION = 0.5  # of the priors: few labels cannot move a temperature far
+_LITTLE = 0.1  # deviation where the probabilities have learned temperatures already
+_USUAL_ENTROPY = 0.3
+_LARGEST = 1.5  # of |log temperature| of a node
+_LARGEST_OF_ALL = 2.5  # of |log temperature| of all nodes
+_TINY = 1e-30  # probabilities below this are as good as zero
+_STEPS = 40  # of bisection
+
+Floats = NDArray[np.float64]
+
+
+def tempered(probabilities: NDArray[Any], temperature: float | NDArray[Any]) -> Floats:
+    """Return probabilities (..., C) at a temperature, or (n, ..., C) at one each (n,)."""
+    p = np.asarray(probabilities, dtype=np.float64)
+    if np.all(temperature == 1.0):
+        return p
+    heat = np.asarray(temperature, dtype=np.float64)
+    if heat.ndim:
+        heat = heat.reshape(-1, *[1] * (p.ndim - 1))
+    logits = np.log(np.maximum(p, _TINY)) / heat
+    raised = np.exp(logits - logits.max(axis=-1, keepdims=True))
+    found: Floats = raised / raised.sum(axis=-1, keepdims=True)
+    return found
+
+
+def confidence(probabilities: NDArray[Any]) -> float:
+    """Return the mean over the nodes of the largest probability of (N, C)."""
+    return float(probabilities.max(axis=-1).mean())
+
+
+def confidence_temperature(probabilities: NDArray[Any], wanted: float) -> float:
+    """Return the temperature at which predictions (N, C) have a given mean confidence.
+
+    Where no temperature between 1/30 and 30 will do, the nearest of these is returned.
+    """
+    p = np.maximum(np.asarray(probabilities, dtype=np.float64), _TINY)
+    logits = np.log(p / p.max(axis=-1, keepdims=True))
+    low, high = -np.log(30.0), np.log(30.0)
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        # The largest of the tempered probabilities is one divided by the sum that normalises them.
+        reached = (1.0 / np.exp(logits * np.exp(-middle)).sum(axis=-1)).mean()
+        low, high = (middle, high) if reached > wanted else (low, middle)
+    return float(np.exp(0.5 * (low + high)))
+
+
+def fitted_temperature(probabilities: NDArray[Any], labels: NDArray[np.int64]) -> float:
+    """Return the temperature of least negative log-likelihood, with a prior around one.
+
+    Parameters
+    ----------
+    probabilities : ndarray of shape (n, C)
+        Predictions of nodes that were left out of training.
+    labels : ndarray of shape (n,)
+        Their classes.
+    """
+    if len(labels) == 0:
+        return 1.0
+    nodes = np.arange(len(labels))
+
+    def cost(log_temperature: float) -> float:
+        chance = tempered(probabilities, float(np.exp(log_temperature)))[nodes, labels]
+        missed = -np.log(np.maximum(chance, 1e-12)).sum()
+        return float(missed + 0.5 * (log_temperature / _DEVIATION) ** 2)
+
+    bounds = (-_LARGEST_OF_ALL, _LARGEST_OF_ALL)
+    return float(np.exp(minimize_scalar(cost, bounds=bounds, method="bounded").x))
+
+
+def moved_entropy(
+    expected: NDArray[np.float32], before: NDArray[Any], after: NDArray[Any]
+) -> NDArray[np.float32]:
+    """Return the expected entropy (N,) of probabilities (N, C) that moved: its share stays."""
+    share = np.minimum(1.0, expected / np.maximum(entropy(before), _TINY))
+    return (entropy(after) * share).astype(np.float32)
+
+
+def log_degrees(graph: csr_array) -> Floats:
+    """Return log(1 + number of neighbours) of every node, shape (N,)."""
+    found: Floats = np.log1p(np.diff(graph.indptr)).astype(np.float64)
+    return found
+
+
+@savable
+@dataclass(frozen=True, eq=False)
+class NodeTemperatures:
+    """How the temperature of a node follows from its entropy and degree, and offsets of classes.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (3,)
+        Of one, the entropy and the degree.
+    centre : float
+        Mean of log(1 + degree) over the fitted nodes.
+    labels : int
+        How many labels they were learned from.
+    offsets : ndarray of shape (C,), or (0,) for none
+        Added to the logarithms of the tempered probabilities of the classes.
+    """
+
+    coefficients: Floats
+    centre: float
+    labels: int
+    offsets: Floats = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def described(self) -> str:
+        """What was learned, in words."""
+        return "temperatures of the nodes" + " and offsets of the classes" * bool(len(self.offsets))
+
+    def temperatures(self, probabilities: NDArray[Any], degrees: Floats) -> Floats:
+        """Return the temperatures (n,) of nodes.
+
+        Parameters
+        ----------
+        probabilities : ndarray of shape (n, C)
+        degrees : ndarray of shape (n,)
+            As `log_degrees` returns them.
+        """
+        logs = _design(probabilities, degrees - self.centre) @ self.coefficients
+        found: Floats = np.exp(np.clip(logs, -_LARGEST, _LARGEST))
+        return found
+
+    def applied(self, probabilities: NDArray[Any], degrees: Floats) -> Floats:
+        """Return the probabilities (n, C) of nodes at their temperatures, classes offset."""
+        found = tempered(probabilities, self.temperatures(probabilities, degrees))
+        if len(self.offsets):
+            found = found * np.exp(self.offsets)
+            found /= found.sum(axis=1, keepdims=True)
+        return found
+
+    def _check_saved(self) -> None:
+        if self.coefficients.shape != (3,) or self.offsets.ndim != 1:
+            raise InputError("temperatures must have 3 coefficients.")
+
+
+def fit_temperatures(
+    seen: LeftOutLabels,
+    degrees: Floats,
+    *,
+    deviation: float = _DEVIATION,
+    with_offsets: bool = False,
+) -> NodeTemperatures:
+    """Learn temperatures from nodes whose labels their probabilities do not know.
+
+    Parameters
+    ----------
+    seen : LeftOutLabels
+    degrees : ndarray of shape (N,)
+        Of all nodes, as `log_degrees` returns them.
+    deviation : float
+        Of the prior of the three numbers that make temperatures.
+    with_offsets : bool
+        Whether classes get offsets, if there are many labels.
+    """
+    counts, centre = seen.counts, float(degrees.mean())
+    design = _design(seen.probabilities, degrees[seen.nodes] - centre)
+    logits = np.log(np.maximum(np.asarray(seen.probabilities, dtype=np.float64), _TINY))
+    rows, labels = np.arange(len(seen.labels)), seen.labels
+    classes = logits.shape[1] if with_offsets and len(labels) >= _MANY_LABELS else 0
+    told = np.bincount(labels, weights=counts, minlength=logits.shape[1])
+    precision = np.array([deviation] * 3 + [_DEVIATION] * classes) ** -2.0
+
+    def cost(values: Floats) -> tuple[float, Floats]:
+        coefficients, offsets = values[:3], values[3:]
+        inverse = np.exp(-np.clip(design @ coefficients, -_LARGEST, _LARGEST))
+        cooled = logits * inverse[:, None]
+        scaled = cooled + offsets if classes else cooled
+        missed = logsumexp(scaled, axis=1) - scaled[rows, labels]
+        chances = softmax(scaled, axis=1)
+        # of each node's cost by the logarithm of its temperature
+        slope = cooled[rows, labels] - (chances * cooled).sum(axis=1)
+        by_offset = (counts @ chances - told)[:classes]
+        prior = precision * values
+        value = counts @ missed + 0.5 * float(prior @ values)
+        return float(value), np.concatenate([design.T @ (counts * slope), by_offset]) + prior
+
+    found = minimize(cost, np.zeros(3 + classes), jac=True, method="L-BFGS-B").x
+    return NodeTemperatures(found[:3], centre, len(labels), found[3:])
+
+
+def learned_temperatures(
+    left_out: LeftOutLabels, graph: csr_array
+) -> tuple[NodeTemperatures | None, LeftOutLabels]:
+    """Return the temperatures that left-out labels teach, and these labels' nodes at theirs.
+
+    None, and the nodes as they are, where the labels are too few.
+    """
+    if len(left_out.nodes) < LEAST_LABELS:
+        return None, left_out
+    degrees = log_degrees(graph)
+    found = fit_temperatures(left_out, degrees)
+    chances = found.applied(left_out.probabilities, degrees[left_out.nodes])
+    return found, replace(left_out, probabilities=chances)
+
+
+def calibrating_temperatures(
+    aside: LeftOutLabels, left_out: LeftOutLabels | None, degrees: Floats
+) -> NodeTemperatures:
+    """Learn temperatures, and offsets of classes, from labels that were set aside.
+
+    Left-out training labels count as well. Where there are enough of them to have taught
+    temperatures, the probabilities need little change.
+    """
+    deviation, seen = _DEVIATION, aside
+    if left_out is not None:
+        both = (aside, left_out)
+        names = ("nodes", "labels", "probabilities", "counts")
+        parts = [np.concatenate([getattr(one, name) for one in both]) for name in names]
+        seen = LeftOutLabels(*parts)
+        deviation = _LITTLE if len(left_out.nodes) >= LEAST_LABELS else _DEVIATION
+    found = fit_temperatures(seen, degrees, deviation=deviation, with_offsets=True)
+    return replace(found, labels=len(aside.nodes))
+
+
+def _design(probabilities: NDArray[Any], degrees: Floats) -> Floats:
+    """Return one, entropy and degree of every node, around their usual values: (n, 3)."""
+    share = entropy(probabilities) / np.log(probabilities.shape[1])
+    return np.column_stack([np.ones(len(share)), share - _USUAL_ENTROPY, degrees])

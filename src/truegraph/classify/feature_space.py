@@ -1,0 +1,165 @@
+"""Coordinates of the nodes in the space of their features, for fitted and for new nodes.
+
+Words (mostly zero) are weighted by their rarity if they are counts, and rows get length one. Other
+features are centred; columns whose scales differ by orders of magnitude are divided by their
+deviations, others, such as pixels, by a common one. The leading singular vectors give the
+coordinates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array
+from sklearn.utils.extmath import randomized_svd
+from threadpoolctl import threadpool_limits
+
+from truegraph.errors import InputError
+from truegraph.saving import savable
+
+Matrix = NDArray[np.float32]
+Rows = TypeVar("Rows", bound=NDArray[np.floating[Any]])
+
+DIMENSION = 256
+_SPARSE = 0.2  # density below which features are taken for words
+_LARGEST_COUNT = 10.0  # mean of the numbers that are not zero
+_FEW_FEATURES = 8  # so few have no direction to speak of: rows keep their lengths
+_UNEVEN = 0.1  # share of the columns that carry the variance below which scales are mixed
+_NUMBERS = 30_000_000  # that the coordinates of all nodes may have
+_LEAST_DIMENSION = 16
+
+
+@savable
+@dataclass(frozen=True, eq=False)
+class FeatureSpace:
+    """How features become coordinates.
+
+    Attributes
+    ----------
+    shift, scale : ndarray of float64, shape (F,)
+        Columns become (x - shift) * scale; the shift of words is zero.
+    has_directions : bool
+        Whether rows get length one.
+    components : ndarray of float64, shape (F, d)
+    """
+
+    shift: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    has_directions: bool
+    components: NDArray[np.float64]
+
+    @property
+    def dimension(self) -> int:
+        """Number d of coordinates; 0 if all rows are equal."""
+        return int(self.components.shape[1])
+
+    def coordinates(self, raw: csr_array) -> Matrix:
+        """Return the coordinates (M, d) of nodes with features (M, F)."""
+        with threadpool_limits(1):  # sums of several threads would come in another order
+            found = np.asarray(_scaled(raw, self.shift, self.scale) @ self.components)
+        if self.has_directions:
+            found = unit_rows(found)
+        return found.astype(np.float32)
+
+    def _check_saved(self) -> None:
+        width = len(self.components)
+        if self.shift.shape != (width,) or self.scale.shape != (width,):
+            raise InputError("shift, scale and components of a feature space do not fit.")
+
+
+def feature_space(raw: csr_array, *, keeps_lengths: bool = False) -> FeatureSpace:
+    """Return the space of features (N, F) as they were given.
+
+    Parameters
+    ----------
+    raw : csr_array of shape (N, F)
+    keeps_lengths : bool
+        Whether rows keep their lengths, unless most features are zero.
+    """
+    nodes, width = raw.shape
+    if 1.0 * raw.nnz < _SPARSE * nodes * width:
+        shift, scale = np.zeros(width), _rarity(raw)
+        has_directions = True
+    else:
+        shift, scale = _standard(raw)
+        has_directions = not keeps_lengths and int((scale > 0.0).sum()) >= _FEW_FEATURES
+    components = _components(_scaled(raw, shift, scale), has_directions)
+    return FeatureSpace(shift, scale, has_directions, components)
+
+
+def no_space(width: int) -> FeatureSpace:
+    """Return the space of nodes without features of their own."""
+    return FeatureSpace(np.zeros(width), np.zeros(width), True, np.zeros((width, 0)))
+
+
+def _rarity(raw: csr_array) -> NDArray[np.float64]:
+    """Return the inverse document frequency of counts, and ones for anything else.
+
+    Whole numbers that are large on average, such as pixels from 0 to 255, count nothing.
+    """
+    if raw.nnz == 0 or raw.data.min() < 0.0 or np.any(raw.data != np.rint(raw.data)):
+        return np.ones(raw.shape[1])
+    if raw.data.mean() > _LARGEST_COUNT:
+        return np.ones(raw.shape[1])
+    used = np.bincount(raw.indices, minlength=raw.shape[1])
+    return np.where(used > 0, np.log((1.0 + raw.shape[0]) / (1.0 + used)), 0.0)
+
+
+def _standard(raw: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what to subtract from dense columns, and what to multiply them with."""
+    table = raw.toarray()
+    mean, deviation = table.mean(axis=0), table.std(axis=0)
+    varied = deviation > 1e-9 * np.maximum(1.0, np.abs(mean))
+    own = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=varied)
+    variance = deviation[varied] ** 2
+    if len(variance) < 2:
+        return mean, own
+    carrying = variance.sum() ** 2 / (variance**2).sum()
+    if (carrying - 1.0) / (len(variance) - 1.0) < _UNEVEN:
+        return mean, own
+    return mean, np.where(varied, 1.0 / np.sqrt(variance.mean()), 0.0)
+
+
+def _scaled(
+    raw: csr_array, shift: NDArray[np.float64], scale: NDArray[np.float64]
+) -> csr_array | NDArray[np.float64]:
+    if not shift.any():
+        return csr_array(raw @ diags_array(scale))
+    table: NDArray[np.float64] = (raw.toarray() - shift) * scale
+    return table
+
+
+def _components(
+    scaled: csr_array | NDArray[np.float64], has_directions: bool
+) -> NDArray[np.float64]:
+    nodes, width = scaled.shape
+    wanted = min(DIMENSION, max(_LEAST_DIMENSION, _NUMBERS // nodes), nodes, width)
+    rows: Any = scaled
+    if has_directions:
+        length = np.sqrt(np.asarray(_squares(scaled)).ravel())
+        inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
+        rows = diags_array(inverse) @ scaled
+    with threadpool_limits(1):
+        _, values, right = randomized_svd(rows, wanted, n_iter=4, random_state=0)
+    kept = values > 1e-6 * max(float(values[:1].sum()), 1e-300)
+    found: NDArray[np.float64] = np.ascontiguousarray(right[kept].T)
+    if not has_directions and kept.any():  # rows keep their lengths, on average one
+        found *= np.sqrt(nodes / (values**2).sum())
+    return found
+
+
+def _squares(rows: csr_array | NDArray[np.float64]) -> NDArray[np.float64]:
+    if isinstance(rows, np.ndarray):
+        return np.einsum("ij,ij->i", rows, rows)
+    found: NDArray[np.float64] = np.asarray(rows.multiply(rows).sum(axis=1))
+    return found
+
+
+def unit_rows(rows: Rows) -> Rows:
+    """Return rows of length one; zero rows stay zero."""
+    length = np.linalg.norm(rows, axis=1, keepdims=True)
+    found: Rows = np.divide(rows, length, out=np.zeros_like(rows), where=length > 0.0)
+    return found

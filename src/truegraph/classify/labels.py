@@ -1,0 +1,157 @@
+"""From a user's labels, of any kind and with gaps, to class numbers and a split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from truegraph import gate
+from truegraph.data.containers import UNLABELLED
+from truegraph.errors import InputError, InputWarning, warn
+
+_VALIDATION_SHARE = 0.2
+_NO_NODES = np.empty(0, dtype=np.int64)
+_MANY_NUMBERS = 50  # so many different numbers are quantities rather than names of classes
+
+Nodes = NDArray[np.int64]
+
+
+def encode_labels(y: Any) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Give numbers to the classes, in sorted order.
+
+    Parameters
+    ----------
+    y : array-like of shape (N,)
+        Labels of any one sortable kind; -1, None and NaN mean unlabelled.
+
+    Returns
+    -------
+    labels : ndarray of int64, shape (N,)
+        Class numbers, -1 where unlabelled.
+    classes : ndarray of shape (C,)
+    """
+    is_number = isinstance(y, np.ndarray) and y.ndim == 1 and y.dtype.kind == "i"
+    values = y if is_number else _as_objects(y)
+    if is_number:
+        known = values != UNLABELLED
+    else:
+        known = np.array([not _is_missing(value) for value in values], dtype=bool)
+    if not known.any():
+        raise InputError(
+            "y has no labels at all: every entry is -1, None or NaN; label at least one node of "
+            "each of two classes."
+        )
+    try:
+        classes, numbers = np.unique(np.array(values[known].tolist()), return_inverse=True)
+        kinds = {isinstance(value, str) for value in values[known]}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y has labels that cannot be sorted: {error}; use one kind.") from error
+    if len(kinds) > 1:
+        raise InputError("y mixes strings with other labels; use one kind.")
+    if len(classes) < 2:
+        raise InputError(
+            f"y has only one class, {classes[0]}; label at least one node of another class."
+        )
+    _check_no_quantities(classes)
+    labels = np.full(len(values), UNLABELLED, dtype=np.int64)
+    labels[known] = numbers
+    return labels, classes
+
+
+def _check_no_quantities(classes: NDArray[Any]) -> None:
+    """Raise, or for whole numbers warn, where classes look like the values of a quantity."""
+    if classes.dtype.kind not in "iuf" or len(classes) < _MANY_NUMBERS:
+        return
+    found = f"y has {len(classes)} different numbers, from {classes[0]:g} to {classes[-1]:g}"
+    if classes.dtype.kind == "f" and np.any(classes != np.rint(classes)):
+        raise InputError(
+            f"Unknown label type: continuous. {found}: predict quantities with NodeRegressor, or "
+            "give classes."
+        )
+    message = f"{found}, each of which is taken for a class; if they are quantities, use"
+    warn(f"{message} NodeRegressor.", InputWarning)
+
+
+def _as_objects(y: Any) -> NDArray[Any]:
+    if y is None:
+        raise InputError(
+            "the fit requires y to be passed, but the target y is None; give one label per node, "
+            "-1 where unknown."
+        )
+    # A list of strings and None, or NaN, must not become strings altogether.
+    values = np.asarray(y) if hasattr(y, "dtype") else np.asarray(y, dtype=object)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = column_or_1d(values, warn=True)
+    if values.ndim != 1:
+        raise InputError(f"y has shape {values.shape}; give one label per node, shape (N,).")
+    return values.astype(object)
+
+
+def _is_missing(value: Any) -> bool:
+    if value is None or type(value).__name__ == "NAType":  # of pandas, which need not be there
+        return True
+    if isinstance(value, float | np.floating) and np.isnan(value):
+        return True
+    return not isinstance(value, str | bool) and value == UNLABELLED
+
+
+def training_split(
+    labels: NDArray[np.int64], validation: Any, is_needed: bool, seed: int
+) -> tuple[Nodes, Nodes, str | None]:
+    """Divide the labelled nodes between training and validation.
+
+    Parameters
+    ----------
+    labels : ndarray of int64, shape (N,)
+    validation : array-like of int, or None
+        Validation nodes as given by the user; these are never trained on.
+    is_needed : bool
+        Whether validation nodes must be found if none are given.
+    seed : int
+
+    Returns
+    -------
+    train, validation : ndarray of int64
+    note : str or None
+        What was drawn.
+    """
+    labelled = np.flatnonzero(labels != UNLABELLED)
+    if validation is not None:
+        chosen = _checked_validation(validation, labels)
+        return np.setdiff1d(labelled, chosen), chosen, None
+    if not is_needed:
+        return labelled, _NO_NODES, None
+    rng = np.random.default_rng(seed)
+    classes = np.unique(labels[labelled])
+    drawn = np.concatenate([_drawn(np.flatnonzero(labels == label), rng) for label in classes])
+    if drawn.size == 0:
+        note = "too few labels for validation nodes: training stops on the training nodes"
+        return labelled, labelled, note
+    note = f"{drawn.size} of {labelled.size} labelled nodes were drawn for validation"
+    return np.setdiff1d(labelled, drawn), drawn, note
+
+
+def _drawn(members: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw a fifth of a class, at least one of two nodes, but never its only one."""
+    count = max(1, round(_VALIDATION_SHARE * members.size)) if members.size > 1 else 0
+    return np.sort(rng.choice(members, count, replace=False))
+
+
+def _checked_validation(validation: Any, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    chosen = check_nodes(validation, len(labels), "validation")
+    unknown = chosen[labels[chosen] == UNLABELLED]
+    if unknown.size or not chosen.size:
+        what = f"names node {unknown[0]}, which has no label" if unknown.size else "is empty"
+        raise InputError(f"validation {what}; give labelled nodes, or None.")
+    if np.isin(np.flatnonzero(labels != UNLABELLED), chosen).all():
+        raise InputError("validation holds every labelled node; leave some for training.")
+    return np.unique(chosen)
+
+
+def check_nodes(nodes: Iterable[int], n_nodes: int, name: str) -> NDArray[np.int64]:
+    """Return node numbers as an array after checking their range."""
+    return gate.indices(name, np.atleast_1d(np.asarray(nodes)), n_nodes)

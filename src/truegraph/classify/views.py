@@ -1,0 +1,223 @@
+"""Views of the nodes, each what a classifier would see if the true graph were of one kind.
+
+A view is a table of coordinates (N, d) for a linear classifier, or an operator along which labels
+are spread. No label is needed to make them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from truegraph.classify.edges import EdgeModel
+from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
+from truegraph.classify.inputs import NodeInputs
+from truegraph.classify.point_graphs import (
+    PointGraph,
+    pagerank,
+    row_operator,
+    structure_rows,
+    walk_operator,
+)
+from truegraph.data.operators import normalise_features, normalised_adjacency
+from truegraph.saving import savable
+
+# Which hypothesis about the true graph each view belongs to.
+KINDS = {
+    "features": "none",
+    "raw features": "none",
+    "forest": "none",
+    "observed": "observed",
+    "observed, two steps": "observed",
+    "labels on observed": "observed",
+    "cleaned": "cleaned",
+    "labels on cleaned": "cleaned",
+    "neighbours apart": "links",
+    "links": "links",
+    "learned": "learned",
+    "labels on learned": "learned",
+    "labels on nearest": "learned",
+    "learned, then observed": "both",
+    "learned from both": "both",
+    "learned from both, two steps": "both",
+    "learned from both, then observed": "both",
+}
+GRAPH_OF = {  # views that rest on a learned graph
+    **dict.fromkeys(("learned", "labels on learned", "learned, then observed"), "learned"),
+    **{name: "learned from both" for name in KINDS if name.startswith("learned from both")},
+}
+SPREADING = {  # restart and steps
+    "labels on observed": (0.1, 20),
+    "labels on cleaned": (0.1, 20),
+    "labels on learned": (0.02, 60),
+    "labels on nearest": (0.01, 100),
+}
+
+
+@savable
+@dataclass(frozen=True, eq=False)
+class ViewSources:
+    """What views are made of, found without labels and kept for new nodes.
+
+    Attributes
+    ----------
+    space : FeatureSpace
+    has_graph : bool
+        Whether a graph was observed.
+    structure : ndarray of float32, shape (N, k), or None
+        Directions of the rows of the observed adjacency matrix.
+    learned, learned_from_both, nearest : PointGraph or None
+        Learned from features, from features spread over the observed graph, and the nearest
+        neighbours.
+    edge_model : EdgeModel or None
+        Tells real edges from false ones where the observed graph has many of them.
+    """
+
+    space: FeatureSpace
+    has_graph: bool
+    structure: Matrix | None = None
+    learned: PointGraph | None = None
+    learned_from_both: PointGraph | None = None
+    nearest: PointGraph | None = None
+    edge_model: EdgeModel | None = None
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the views that can be made; forests are grown only where they may matter."""
+        features = self.space.dimension > 0
+        there = {
+            "features": features,
+            "raw features": features,
+            "observed": features and self.has_graph,
+            "observed, two steps": features and self.has_graph,
+            "labels on observed": self.has_graph,
+            "cleaned": self.edge_model is not None,
+            "labels on cleaned": self.edge_model is not None,
+            "neighbours apart": features and self.has_graph,
+            "links": self.structure is not None,
+            "learned": self.learned is not None,
+            "labels on learned": self.learned is not None,
+            "labels on nearest": self.nearest is not None,
+            "learned, then observed": self.learned is not None and self.has_graph,
+            "learned from both": self.learned_from_both is not None,
+            "learned from both, two steps": self.learned_from_both is not None,
+            "learned from both, then observed": self.learned_from_both is not None,
+        }
+        return [name for name in KINDS if there.get(name)]
+
+
+class Views:
+    """The views of some nodes: those of the fit, or these with new ones after them.
+
+    Parameters
+    ----------
+    sources : ViewSources
+    inputs : NodeInputs
+        Of N' nodes, the fitted ones first.
+    """
+
+    def __init__(self, sources: ViewSources, inputs: NodeInputs) -> None:
+        self._sources = sources
+        self._inputs = inputs
+        self.n_nodes = inputs.n_nodes
+
+    def table(self, name: str) -> Any:
+        """Return the coordinates (N', d) of a view, an array or a sparse matrix."""
+        if name == "forest":
+            return self._inputs.raw
+        if name == "raw features":
+            return normalise_features(self._inputs.raw, by="length")
+        if name == "links":
+            assert self._sources.structure is not None
+            fitted = len(self._sources.structure)
+            rows = structure_rows(self._inputs.graph, fitted) @ self._sources.structure
+            return np.hstack([rows, self.coordinates])
+        if name == "neighbours apart":
+            around = row_operator(self._inputs.graph)
+            near = around @ self.coordinates
+            return np.hstack([self.coordinates, unit_rows(near), unit_rows(around @ near)])
+        first, _, then = name.partition(", ")
+        found = {
+            "features": lambda: self.coordinates,
+            "observed": lambda: self._twice_observed if then else self.spread,
+            "cleaned": lambda: pagerank(self._trusted, self.coordinates),
+            "learned": lambda: pagerank(self._learned, self.coordinates),
+            "learned from both": lambda: pagerank(
+                self._both, self.twice if then == "two steps" else self.coordinates
+            ),
+        }[first]()
+        return pagerank(self._trusted, found) if then == "then observed" else found
+
+    def operator(self, name: str) -> csr_array:
+        """Return the matrix (N', N') along which a view spreads labels."""
+        if name == "labels on observed":
+            return self._observed
+        if name == "labels on cleaned":
+            return self._trusted
+        if name == "labels on learned":
+            return self._learned
+        assert self._sources.nearest is not None
+        graph = self._sources.nearest.joined(self.coordinates)
+        return csr_array(normalised_adjacency(graph, self_loops=False).astype(np.float32))
+
+    @cached_property
+    def coordinates(self) -> Matrix:
+        """Coordinates (N', d) of the features."""
+        return self._sources.space.coordinates(self._inputs.raw)
+
+    @cached_property
+    def twice(self) -> Matrix:
+        """Coordinates averaged twice over the neighbourhoods of the trusted graph."""
+        if self._sources.edge_model is None:
+            return self._twice_observed
+        found: Matrix = self._trusted @ (self._trusted @ self.coordinates)
+        return found
+
+    @property
+    def false_share(self) -> float:
+        """Share of the observed edges that look random; 0 where it is small."""
+        model = self._sources.edge_model
+        return 0.0 if model is None else model.false_share
+
+    @cached_property
+    def trusted_graph(self) -> csr_array:
+        """The observed graph, without its false edges where it has many."""
+        model = self._sources.edge_model
+        graph = self._inputs.graph
+        return graph if model is None else model.cleaned(graph, self.coordinates)
+
+    @cached_property
+    def spread(self) -> Matrix:
+        """Coordinates spread over the observed graph by PageRank."""
+        return pagerank(self._observed, self.coordinates)
+
+    @cached_property
+    def _observed(self) -> csr_array:
+        return walk_operator(self._inputs.graph)
+
+    @cached_property
+    def _trusted(self) -> csr_array:
+        return (
+            self._observed
+            if self._sources.edge_model is None
+            else walk_operator(self.trusted_graph)
+        )
+
+    @cached_property
+    def _twice_observed(self) -> Matrix:
+        found: Matrix = self._observed @ (self._observed @ self.coordinates)
+        return found
+
+    @cached_property
+    def _learned(self) -> csr_array:
+        assert self._sources.learned is not None
+        return walk_operator(self._sources.learned.joined(self.coordinates))
+
+    @cached_property
+    def _both(self) -> csr_array:
+        assert self._sources.learned_from_both is not None
+        return walk_operator(self._sources.learned_from_both.joined(self.twice))

@@ -1,1 +1,0 @@
-"""Mixed columns of a table become numbers: what each column is, and how it is turned."""

@@ -1,0 +1,237 @@
+"""Named data sets: what there is, where it is found, and how to load it.
+
+`load_dataset` looks in this order and says in `NodeDataset.source` where it found the data:
+
+1. the folder `data_home`, or else the folder named by the environment variable TRUEGRAPH_DATA,
+   which holds ``<name>/<name>.npz`` (see `truegraph.data.archive`) or the Planetoid files
+   ``<name>/ind.<name>.*``;
+2. the files that come with truegraph and with scikit-learn;
+3. the cache of earlier downloads (TRUEGRAPH_CACHE, or the user's cache folder);
+4. the data set's home on the web, only when asked.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from importlib import resources
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from truegraph.data.archive import read_node_dataset
+from truegraph.data.containers import NodeDataset
+from truegraph.data.download import fetch_planetoid
+from truegraph.data.planetoid import read_planetoid
+from truegraph.data.registry import INTERACTION_SETS, REGISTRY, DatasetInfo, SetInfo
+from truegraph.errors import DataError, InputError
+from truegraph.suggestions import suggestion
+
+Place = tuple[str, Path | None]
+Known = TypeVar("Known", bound=SetInfo)
+
+
+def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
+    """Return what is known about every named data set, and where it is found now.
+
+    Parameters
+    ----------
+    data_home : path-like, optional
+        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
+    """
+    return [found(entry, data_home) for entry in REGISTRY.values()]
+
+
+def dataset_info(name: str, *, data_home: str | os.PathLike[str] | None = None) -> DatasetInfo:
+    """Return what is known about one named data set, and where it is found now.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set; upper or lower case.
+    data_home : path-like, optional
+        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
+
+    Raises
+    ------
+    DataError
+        If there is no such data set.
+    """
+    return found(_entry(name), data_home)
+
+
+def found(entry: Known, data_home: str | os.PathLike[str] | None) -> Known:
+    """Return what is known about a set, with the place where it is found now."""
+    place = locate(entry, data_home)
+    return replace(entry, source=None if place is None else place[0])
+
+
+def load_dataset(
+    name: str,
+    *,
+    component: Literal["full", "largest"] = "full",
+    download: bool = False,
+    data_home: str | os.PathLike[str] | None = None,
+) -> NodeDataset:
+    """Load a named data set.
+
+    Parameters
+    ----------
+    name : str
+        One of the names that `list_datasets` gives; upper or lower case.
+    component : {"full", "largest"}, default="full"
+        Whether to keep every node or the largest component as the paper's table describes it.
+    download : bool, default=False
+        Fetch the data set from the web if it is not on this machine.
+    data_home : path-like, optional
+        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
+
+    Returns
+    -------
+    dataset : NodeDataset
+
+    Raises
+    ------
+    DataError
+        If there is no such data set, or it is not on this machine and `download` is False.
+
+    Examples
+    --------
+    >>> from truegraph import load_dataset
+    >>> cora = load_dataset("cora", component="largest")
+    >>> cora.statistics()["nodes"], cora.statistics()["edges"]
+    (2485, 5069)
+    """
+    if component not in ("full", "largest"):
+        raise InputError(f'component={component!r} must be "full" or "largest".')
+    entry = _entry(name)
+    place = locate(entry, data_home)
+    if place is None:
+        if not download:
+            raise DataError(how_to_get(entry))
+        place = ("download", fetch_dataset(entry.name))
+    dataset = _read(entry, place)
+    return dataset.largest_component() if component == "largest" else dataset
+
+
+def fetch_dataset(name: str, *, base_url: str | None = None) -> Path:
+    """Download a data set into the cache, checked, and return the path of its file there.
+
+    Parameters
+    ----------
+    name : str
+        Name of the data set.
+    base_url : str, optional
+        Address of the folder that holds its files; by default the environment variable
+        TRUEGRAPH_DOWNLOAD_URL, or else the data set's home.
+    """
+    entry = _entry(name)
+    if not entry.sha256:
+        raise DataError(how_to_get(entry))
+    return fetch_planetoid(entry.name, entry.sha256, _cached_file(entry.name), base_url=base_url)
+
+
+def cache_folder() -> Path:
+    """Return the folder of earlier downloads: TRUEGRAPH_CACHE or the user's cache folder."""
+    folder = os.environ.get("TRUEGRAPH_CACHE")
+    if folder:
+        return Path(folder)
+    import pooch
+
+    return Path(pooch.os_cache("truegraph"))
+
+
+def _cached_file(name: str) -> Path:
+    return cache_folder() / name / f"{name}.npz"
+
+
+def _entry(name: str) -> DatasetInfo:
+    if name.lower() in REGISTRY:
+        return REGISTRY[name.lower()]
+    if name.lower() in INTERACTION_SETS:
+        raise DataError(
+            f"data set {name!r} holds interactions of users and items, not nodes; load it "
+            f"with truegraph.data.load_interactions({name!r}), or compare models on it with: "
+            f"truegraph compare recommend {name.lower()}"
+        )
+    raise DataError(f"no data set is called {name!r}.{suggestion(name, REGISTRY)}")
+
+
+def locate(entry: SetInfo, data_home: str | os.PathLike[str] | None) -> Place | None:
+    """Return where a data set is found and its file, if it has one; None if it is not here."""
+    for source, home in _homes(data_home):
+        for file in (f"{entry.name}.npz", f"ind.{entry.name}.graph"):
+            if (home / entry.name / file).is_file():
+                return source, home / entry.name / file
+    if entry.builtin == "embedded":
+        folder = Path(str(resources.files("truegraph.data"))) / "embedded"
+        return "embedded", folder / f"{entry.name}.npz"
+    if entry.builtin in ("scikit-learn", "generated"):
+        return entry.builtin, None
+    if _cached_file(entry.name).is_file():
+        return "download", _cached_file(entry.name)
+    return None
+
+
+def _homes(data_home: str | os.PathLike[str] | None) -> list[tuple[str, Path]]:
+    if data_home is not None:
+        homes = [("data_home", Path(data_home))]
+    elif os.environ.get("TRUEGRAPH_DATA"):
+        homes = [("TRUEGRAPH_DATA", Path(os.environ["TRUEGRAPH_DATA"]))]
+    else:
+        return []
+    for source, home in homes:
+        if not home.is_dir():
+            raise DataError(
+                f"{source} is {str(home)!r}, which is not a folder; correct or unset it."
+            )
+    return homes
+
+
+def _read(entry: DatasetInfo, place: Place) -> NodeDataset:
+    source, path = place
+    if path is None:
+        dataset = _read_digits()
+    elif path.suffix == ".npz":
+        dataset = read_node_dataset(path, entry.name)
+    else:
+        dataset = read_planetoid(path.parent, entry.name)
+    return replace(
+        dataset,
+        source=source,
+        origin=entry.origin,
+        licence=entry.licence,
+        class_names=dataset.class_names or entry.class_names,
+    )
+
+
+def _read_digits() -> NodeDataset:
+    from sklearn.datasets import load_digits
+
+    digits = load_digits()
+    return NodeDataset(
+        name="digits",
+        labels=digits.target.astype(np.int64),
+        features=digits.data.astype(np.float32),
+    )
+
+
+def how_to_get(entry: SetInfo) -> str:
+    """Return what to do about a data set that is not on this machine."""
+    by_hand = (
+        f"put {entry.name}/{entry.name}.npz into a folder and set TRUEGRAPH_DATA to that folder"
+    )
+    if entry.sha256:
+        return (
+            f"data set {entry.name!r} is not on this machine. Fetch it with "
+            f"load_dataset({entry.name!r}, download=True) or `truegraph data fetch {entry.name}`, "
+            f"or {by_hand}."
+        )
+    if entry.builtin:
+        return f"data set {entry.name!r} needs no download: it comes with truegraph."
+    return (
+        f"data set {entry.name!r} is not on this machine, and no download with a known checksum "
+        f"exists for it (origin: {entry.origin}; licence: {entry.licence}). To use it, {by_hand}; "
+        f"or pass the original as a file of your own."
+    )

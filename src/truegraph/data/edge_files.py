@@ -1,0 +1,295 @@
+"""Readers for users' edges: any two columns of ids, with or without a header.
+
+Truegraph's graphs have no direction, and at most one edge between two nodes. What becomes of edges
+that a file lists more than once, or in one direction only, is decided here and reported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+
+from truegraph import gate
+from truegraph.data.adjacency import adjacency_from_edges
+from truegraph.data.storage import PathLike
+from truegraph.data.tables import CsvTable, Table, is_number, open_table
+from truegraph.errors import InputError
+from truegraph.wording import counted
+
+DUPLICATES = ("max", "sum", "count")
+DIRECTIONS = ("any", "mutual")
+
+_USUAL_NAMES = (
+    ("source", "target"),
+    ("from", "to"),
+    ("src", "dst"),
+    ("head", "tail"),
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeTable:
+    """Edges as a file lists them.
+
+    Attributes
+    ----------
+    table : Table
+    frame : DataFrame
+        The columns source and target (str) and, if given, weight and time (float64), in the
+        file's order.
+    ends : tuple of int
+        Positions of source and target in the table.
+    notes : tuple of str
+        What was chosen, and which columns were not read, for people.
+    """
+
+    table: Table
+    frame: pd.DataFrame
+    ends: tuple[int, int]
+    notes: tuple[str, ...]
+
+
+def read_edges(
+    path: PathLike,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+) -> pd.DataFrame:
+    """Read edges from a table in a file; parameters as in `read_edge_table`.
+
+    Returns
+    -------
+    edges : DataFrame
+        The columns source and target (str) and, if given, weight and time (float64), in the file's
+        order.
+    """
+    return read_edge_table(path, source=source, target=target, weight=weight, time=time).frame
+
+
+def read_edge_table(
+    path: PathLike,
+    *,
+    source: str | None = None,
+    target: str | None = None,
+    weight: str | None = None,
+    time: str | None = None,
+    nodes: Collection[str] = (),
+) -> EdgeTable:
+    """Read edges from a table in a file, with what was recognised.
+
+    Parameters
+    ----------
+    path : path-like
+        .csv, .tsv or .txt (also .gz), .parquet, .xlsx, or "-" for standard input. Fields are
+        separated by commas, semicolons, tabs or spaces; lines above the table that begin with #
+        or % are comments.
+    source, target : str, optional
+        Names of the columns with the two ends. Default: source and target, from and to, src and
+        dst or head and tail if there are such columns, else the first two.
+    weight : str, optional
+        Name of the column with weights; default: weight, if there is one.
+    time : str, optional
+        Name of a column with numbers or dates, which become seconds since 1970.
+    nodes : collection of str, optional
+        Ids of nodes known from elsewhere: a first line that holds two of them is not a header.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read; the message names line and column.
+    """
+    wanted = {"source": source, "target": target, "weight": weight, "time": time}
+    is_asked = any(wanted.values())
+    table = open_table(path, partial(_has_header, nodes=nodes, is_asked=is_asked))
+    if len(table.names) < 2:
+        raise InputError(
+            f"{path}: found the one column {table.names[0]!r}; give two columns of node ids, "
+            "separated by a comma, semicolon, tab or space."
+        )
+    place = _places(table, wanted)
+    if table.header:
+        table.check_named_once(place.values())
+    ends = place["source"], place["target"]
+    weights, moments = ([place[role]] if role in place else [] for role in ("weight", "time"))
+    frame = table.columns(ends, weights, moments)
+    frame = frame.rename(columns={position: role for role, position in place.items()})
+    _check_values(table, frame, place)
+    return EdgeTable(table, frame, ends, _notes(table, place))
+
+
+def _has_header(table: CsvTable, nodes: Collection[str], is_asked: bool) -> bool:
+    """Return whether the first line names the columns.
+
+    Numbers are ids, and so is what other lines, or `nodes`, hold too.
+    """
+    first = [field.strip() for field in table.first]
+    lowered = [name.lower() for name in first]
+    if is_asked or any(set(pair) <= set(lowered) for pair in _USUAL_NAMES):
+        return True
+    if any(is_number(field) for field in first[:2]) or all(field in nodes for field in first[:2]):
+        return False
+    columns = range(min(2, len(first)))
+    frame = table.rows_without_header(columns).iloc[1:]
+    return not any((frame[column] == field).any() for column in columns for field in first[:2])
+
+
+def _places(table: Table, wanted: dict[str, str | None]) -> dict[str, int]:
+    """Return the position of each column that is read."""
+    lowered = [name.lower() for name in table.names]
+    place: dict[str, int] = {}
+    usual = next((pair for pair in _USUAL_NAMES if set(pair) <= set(lowered)), None)
+    if usual is not None:
+        place = {"source": lowered.index(usual[0]), "target": lowered.index(usual[1])}
+    if "weight" in lowered:
+        place["weight"] = lowered.index("weight")
+    for role, name in wanted.items():
+        if name is None:
+            continue
+        if name.strip().lower() not in lowered:
+            raise InputError(
+                f"{table.path}: no column is called {name!r}, which would hold the {role}; the "
+                f"first line has {', '.join(table.names)}."
+            )
+        place[role] = lowered.index(name.strip().lower())
+    taken = {place[role] for role in ("source", "target") if role in place}
+    free = (position for position in range(len(lowered)) if position not in taken)
+    ends = {role: place[role] if role in place else next(free) for role in ("source", "target")}
+    if ends["source"] == ends["target"]:
+        name = table.names[ends["source"]]
+        raise InputError(f"{table.path}: source and target are the same column {name!r}; name two.")
+    others = {role: where for role, where in place.items() if where not in ends.values()}
+    return ends | others
+
+
+def _check_values(table: Table, frame: pd.DataFrame, place: dict[str, int]) -> None:
+    blank = "the node's id is missing; give one, or remove the row."
+    negative = "a weight must not be negative; correct or remove the edge."
+    for role in ("source", "target", "weight"):
+        if role not in frame:
+            continue
+        bad = ((frame[role] < 0) if role == "weight" else (frame[role] == "")).to_numpy()
+        if bad.any():
+            problem = negative if role == "weight" else blank
+            raise table.error(int(bad.argmax()), place[role], problem)
+
+
+def _notes(table: Table, place: dict[str, int]) -> tuple[str, ...]:
+    notes = []
+    names = [table.names[place[role]] for role in ("source", "target")]
+    if [name.lower() for name in names] != ["source", "target"]:
+        notes.append(f"{table.path}: edges run from {names[0]} to {names[1]}")
+    rest = [name for where, name in enumerate(table.names) if where not in place.values()]
+    if rest:
+        how = "if one holds weights, name it with weight= (--weight)"
+        notes.append(
+            f"{table.path}: {counted(len(rest), 'column')} not read: {', '.join(rest[:5])}"
+            f"{', ...' if len(rest) > 5 else ''}; {how}"
+        )
+    return tuple(notes)
+
+
+def merge_edges(
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    weights: NDArray[np.float64] | None,
+    n_nodes: int,
+    *,
+    duplicates: str = "max",
+    directed: str = "any",
+) -> tuple[sparse.csr_array, tuple[str, ...]]:
+    """Make a graph of listed edges, and say what was dropped and merged.
+
+    Parameters
+    ----------
+    sources, targets : ndarray of int64, shape (n_edges,)
+    weights : ndarray of float64, shape (n_edges,), or None
+        None: 1 each.
+    n_nodes : int
+    duplicates : {"max", "sum", "count"}
+        Weight of an edge that is listed more than once: the largest, the sum, or how often it is
+        listed, whatever its weights.
+    directed : {"any", "mutual"}
+        Which edges stay: those listed in either direction, or only those listed in both.
+
+    Returns
+    -------
+    graph : csr_array of float64, shape (n_nodes, n_nodes)
+    notes : tuple of str
+    """
+    for name, value, allowed in (
+        ("duplicates", duplicates, DUPLICATES),
+        ("directed", directed, DIRECTIONS),
+    ):
+        if value not in allowed:
+            raise InputError(f"{name}={value!r} must be {' or '.join(allowed)}.")
+    sources = gate.indices("sources", sources, n_nodes)
+    targets = gate.indices("targets", targets, n_nodes)
+    if len(sources) != len(targets):
+        raise InputError(f"sources has {len(sources)} nodes and targets {len(targets)}.")
+    values = np.ones(len(sources))
+    if weights is not None:
+        values = gate.numbers("weights", weights, length=len(sources), nonnegative=True)
+    real = (sources != targets) & (values != 0)
+    low, high = np.minimum(sources, targets)[real], np.maximum(sources, targets)[real]
+    keys, position = np.unique(low * n_nodes + high, return_inverse=True)
+    forward = (sources < targets)[real]
+    both = np.bincount(position[forward], minlength=len(keys)) > 0
+    both &= np.bincount(position[~forward], minlength=len(keys)) > 0
+    merged = _merged(values[real], position, len(keys), duplicates)
+    keep = both if directed == "mutual" else np.ones(len(keys), dtype=bool)
+    ends = np.divmod(keys[keep], max(n_nodes, 1))
+    graph = adjacency_from_edges(*ends, merged[keep], n_nodes)
+    notes = _merging_notes(sources, targets, values, len(keys), duplicates)
+    return graph, notes + _direction_notes(both, directed, int(real.sum()) > len(keys))
+
+
+def _merged(
+    values: NDArray[np.float64], position: NDArray[np.int64], count: int, duplicates: str
+) -> NDArray[np.float64]:
+    if duplicates == "max":
+        merged = np.zeros(count)
+        np.maximum.at(merged, position, values)
+        return merged
+    return np.bincount(position, values if duplicates == "sum" else None, count).astype(np.float64)
+
+
+def _merging_notes(
+    sources: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    values: NDArray[np.float64],
+    different: int,
+    duplicates: str,
+) -> tuple[str, ...]:
+    loops = int(np.count_nonzero(sources == targets))
+    zeros = int(np.count_nonzero((values == 0) & (sources != targets)))
+    repeated = len(sources) - loops - zeros - different
+    kept = {"max": "the largest weight stays", "sum": "weights are summed"}
+    rule = f"{kept.get(duplicates, 'the weight is how often')}; duplicates={duplicates}"
+    notes = {
+        f"{counted(loops, 'self-loop')} dropped": loops,
+        f"{counted(zeros, 'edge')} of weight 0 dropped": zeros,
+        f"{counted(repeated, 'edge')} merged with one listed before ({rule})": repeated,
+    }
+    return tuple(note for note, count in notes.items() if count > 0)
+
+
+def _direction_notes(both: NDArray[np.bool_], directed: str, repeated: bool) -> tuple[str, ...]:
+    single = int(np.count_nonzero(~both))
+    if directed == "mutual":
+        return (
+            f"{single:,} edges dropped that are listed in one direction only (directed=mutual)",
+        )
+    if repeated and 0 < single < len(both):
+        return (
+            f"{single:,} of {len(both):,} edges are listed in one direction only; the graph has no "
+            "direction, so they count as the others (directed=any)",
+        )
+    return ()

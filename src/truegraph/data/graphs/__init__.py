@@ -1,1 +1,0 @@
-"""Graphs: the one form that every room understands, files, splits of links."""

@@ -1,1 +1,0 @@
-"""Interactions of users and items: container, readers, named sets, splits."""

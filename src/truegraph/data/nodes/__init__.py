@@ -1,1 +1,0 @@
-"""Nodes: data sets, readers for users' files, splits, noise."""

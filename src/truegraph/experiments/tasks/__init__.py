@@ -1,1 +1,0 @@
-"""The tasks that the engine runs, one file each."""

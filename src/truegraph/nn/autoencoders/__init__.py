@@ -1,1 +1,0 @@
-"""The graph auto-encoders, their losses, and embeddings of nodes."""

@@ -1,1 +1,0 @@
-"""The block model behind the parametric Bayesian GCN."""

@@ -1,1 +1,0 @@
-"""The node classifiers, one file each; ``registry`` has them by name."""

@@ -1,1 +1,0 @@
-"""Recommenders without gradient descent."""

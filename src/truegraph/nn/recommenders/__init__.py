@@ -1,1 +1,0 @@
-"""The recommenders trained on triples; ``registry`` has them by name."""

@@ -1,1 +1,0 @@
-"""Training many trials of a classifier at once, and what is kept of it."""

@@ -1,0 +1,1 @@
+"""The paper: its three algorithms, one file each, and the networks that they are compared with."""

@@ -1,0 +1,18 @@
+"""Matrix factorisation trained on triples, BPR-MF (Rendle et al., UAI 2009)."""
+
+from __future__ import annotations
+
+import torch
+
+from truegraph.paper.networks.ranking import RankingNetwork
+from truegraph.paper.networks.sparse import Noise
+
+
+class BPRMF(RankingNetwork):
+    """The vectors are the embeddings themselves."""
+
+    name = "bpr-mf"
+
+    def forward(self, noise: Noise = None) -> torch.Tensor:
+        """Return E; nothing is dropped."""
+        return self.E

@@ -1,0 +1,1 @@
+"""Recommendation: closed-form models without torch, the choice among them, and networks."""

@@ -1,0 +1,212 @@
+"""Features of items and users: who is alike without having a history.
+
+A table has a column (or an index) with the ids, and further columns of any kind. A matrix has one
+row per id: row r is that of id r where all ids are whole numbers below its length, else that of
+the r-th id. Rows of further ids are new items or users. Similarity is the
+cosine of sparse rows, columns weighted by how few have them, and falls with the squared distance
+of dense ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, diags_array
+
+from truegraph import gate
+from truegraph.data.frames import as_pandas
+from truegraph.data.vectorising import is_table
+from truegraph.errors import InputError
+from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
+from truegraph.recommend.models import product
+from truegraph.saving import savable
+
+Floats = NDArray[np.float32]
+Ids = tuple[Hashable, ...]
+
+_LEAST_KNOWN = 0.5  # share of the ids of the interactions that the column of the ids holds
+_LEAST_RARITY = 1e-3  # of a tag that all have
+_SPREAD = 3.0  # mean squared distance: two rows by chance have a similarity of about 0.05
+
+
+@savable
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Points of items or users, and how alike they are.
+
+    Attributes
+    ----------
+    what : {"items", "users"}
+    points : ndarray or csr_array of float32, shape (n, d)
+        Sparse rows have length 1, and their product is the similarity; that of dense ones is
+        exp(-|x - y|^2).
+    described : ndarray of bool, shape (n,)
+        Who has features at all.
+    scale : float
+        What the points of a table are multiplied by.
+    plan : ColumnPlan or None
+        How a table became numbers.
+    id_column : str or None
+        Of a table; None: its index.
+    """
+
+    what: str
+    points: Any
+    described: NDArray[np.bool_]
+    scale: float = 1.0
+    plan: Any = None
+    id_column: str | None = None
+
+    def __len__(self) -> int:
+        return len(self.described)
+
+    def similarity(self, places: NDArray[np.int64]) -> Floats:
+        """Return the similarity of some with all, (m, n), from 0 to 1."""
+        part = self.points[places]
+        if isinstance(self.points, csr_array):
+            return np.asarray((part @ self.points.T).toarray(), dtype=np.float32)
+        squares = np.einsum("ij,ij->i", self.points, self.points)
+        distances = squares[places][:, None] + squares - 2.0 * product(part, self.points.T)
+        found: Floats = np.exp(-np.maximum(distances, 0.0)).astype(np.float32)
+        found *= self.described[places][:, None] & self.described
+        return found
+
+    def distance(self, places: NDArray[np.int64]) -> Distance:
+        """Return the distance between some, from which a graph is learned."""
+        points = self.points[places]
+        if isinstance(points, csr_array):
+            return CosineDistance(points)
+        return EmbeddingDistance(points.astype(np.float64))
+
+    def _check_saved(self) -> None:
+        if self.points.ndim != 2 or self.points.shape[0] != len(self.described):
+            raise InputError(f"the points of {self.what} have shape {self.points.shape}")
+
+    def first(self, count: int) -> Features:
+        """Return the features of the first ids only."""
+        return replace(self, points=self.points[:count], described=self.described[:count])
+
+    def with_more(self, given: Any, known: Ids) -> tuple[Features, Ids]:
+        """Return the features with those of further ids, and the ids that are new."""
+        if self.plan is None:
+            raise InputError(
+                f"{self.what} came as a matrix without ids: give a table, with a column of ids."
+            )
+        frame = as_pandas(given)
+        if self.id_column is not None and self.id_column not in frame.columns:
+            raise InputError(
+                f"{self.what} has no column {self.id_column!r}, which holds the ids; it has "
+                f"{', '.join(frame.columns)}."
+            )
+        column = frame.index if self.id_column is None else frame[self.id_column]
+        ids = _plain(column)
+        _check_distinct(ids, self.what)
+        here = set(known)
+        is_new = np.array([one not in here for one in ids], dtype=bool)
+        more = (self.scale * self.plan.transform(frame[is_new])).astype(np.float32)
+        points = np.concatenate([self.points, more])
+        described = np.concatenate([self.described, np.ones(len(more), dtype=bool)])
+        new = tuple(one for one, keep in zip(ids, is_new, strict=True) if keep)
+        return replace(self, points=points, described=described), new
+
+
+def read_features(given: Any, known: Ids, what: str) -> tuple[Features, Ids]:
+    """Return the features of known ids and of new ones, which follow, and the new ids.
+
+    Parameters
+    ----------
+    given : DataFrame, or array or sparse matrix of shape (n, d)
+    known : tuple of hashable
+        The ids of the interactions.
+    what : {"items", "users"}
+    """
+    if is_table(given):
+        return _from_table(as_pandas(given), known, what)
+    matrix = gate.table(what, given)
+    order, new = _order_of_rows(matrix.shape[0], known, what)
+    if isinstance(matrix, csr_array):
+        holders = np.bincount(matrix.indices, minlength=matrix.shape[1])
+        rarity = np.log(len(order) / np.maximum(holders, 1.0)) + _LEAST_RARITY
+        points = _unit(csr_array(matrix @ diags_array(rarity))[order])
+        return Features(what, points, np.diff(points.indptr) > 0), new
+    scale = _scale(matrix)
+    points = (scale * matrix[order]).astype(np.float32)
+    return Features(what, points, np.ones(len(points), dtype=bool), scale), new
+
+
+def _order_of_rows(count: int, known: Ids, what: str) -> tuple[NDArray[np.int64], Ids]:
+    """Return the row of each known id and then of each new one, and the new ids."""
+    are_numbers = all(isinstance(one, int) and 0 <= one < count for one in known)
+    if are_numbers:
+        new = tuple(sorted(set(range(count)) - set(known)))
+        return np.array([*known, *new], dtype=np.int64), new
+    if count != len(known):
+        raise InputError(
+            f"{what} has {count} rows for {len(known)} ids; give a table with a column of ids."
+        )
+    return np.arange(count), ()
+
+
+def _from_table(frame: pd.DataFrame, known: Ids, what: str) -> tuple[Features, Ids]:
+    from truegraph.data.column_plan import ColumnPlan
+
+    id_column, ids = _ids_of(frame, known, what)
+    _check_distinct(ids, what)
+    rest = frame if id_column is None else frame.drop(columns=[id_column])
+    if not len(rest.columns):
+        raise InputError(f"{what} has no column beside the ids; add features.")
+    plan = ColumnPlan(id_column=None).fit(rest)
+    points = np.asarray(plan.transform(rest), dtype=np.float64)
+    scale = _scale(points)
+    place = {one: row for row, one in enumerate(ids)}
+    here = set(known)
+    new = tuple(one for one in ids if one not in here)
+    order = np.array([place.get(one, -1) for one in (*known, *new)], dtype=np.int64)
+    rows = (scale * points[order]).astype(np.float32)
+    return Features(what, rows, order >= 0, scale, plan, id_column), new
+
+
+def _ids_of(frame: pd.DataFrame, known: Ids, what: str) -> tuple[str | None, list[Hashable]]:
+    """Return the column of a table that holds the most known ids, and its values."""
+    wanted = set(known)
+    best: tuple[int, str | None, list[Hashable]] = (0, None, [])
+    for name in (None, *frame.columns):
+        values = _plain(frame.index if name is None else frame[name])
+        found = len(wanted.intersection(values))
+        is_default = name is None and isinstance(frame.index, pd.RangeIndex)
+        if found > best[0] or (found == best[0] > 0 and not is_default and best[1] is None):
+            best = (found, name, values)
+    if best[0] < _LEAST_KNOWN * len(wanted):
+        raise InputError(
+            f"no column of {what} holds the ids of the interactions, such as {known[0]!r}; the "
+            f"best has {best[0]} of {len(wanted)}. Add a column of ids, of the same type."
+        )
+    return best[1], best[2]
+
+
+def _plain(values: Any) -> list[Hashable]:
+    return [value for value in values.tolist() if isinstance(value, Hashable)]
+
+
+def _check_distinct(ids: Sequence[Hashable], what: str) -> None:
+    if len(set(ids)) != len(ids):
+        twice = next(one for place, one in enumerate(ids) if one in ids[:place])
+        raise InputError(f"{what} has {twice!r} in two rows; give each its own row.")
+
+
+def _unit(rows: csr_array) -> csr_array:
+    """Return rows of length 1, or of zeros, in float32."""
+    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
+    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
+    return csr_array(diags_array(scale) @ rows).astype(np.float32)
+
+
+def _scale(points: NDArray[np.float64]) -> float:
+    """Return what makes the mean squared distance of two rows equal to `_SPREAD`."""
+    spread = 2.0 * float(points.var(axis=0).sum())
+    return float(np.sqrt(_SPREAD / spread)) if spread > 0.0 else 1.0

@@ -1,1 +1,0 @@
-"""The user's side: estimators, and many trials at once."""

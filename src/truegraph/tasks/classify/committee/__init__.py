@@ -1,1 +1,0 @@
-"""The recommended recipe: an average over what the true graph may be."""

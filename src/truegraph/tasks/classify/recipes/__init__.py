@@ -1,1 +1,0 @@
-"""The Bayesian recipes of node classification, and the steps that they share."""

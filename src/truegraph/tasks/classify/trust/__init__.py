@@ -1,1 +1,0 @@
-"""How far a classifier's answers can be trusted: sets of classes, calibrated probabilities."""

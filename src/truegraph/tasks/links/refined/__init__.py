@@ -1,1 +1,0 @@
-"""The refined link predictor: walk, feature and graph scores in one logistic regression."""

@@ -1,1 +1,0 @@
-"""Suggested links: where to look, how sure to be, why."""

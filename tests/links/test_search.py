@@ -1,0 +1,77 @@
+"""Search for the best unlinked pairs: against all pairs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from truegraph.links import search as link_search
+from truegraph.links.search import LinkSearch
+
+
+def random_case(n_nodes: int, density: float, seed: int):
+    rng = np.random.default_rng(seed)
+    vectors = rng.normal(size=(n_nodes, 6)) * rng.gamma(1.0, 1.0, size=(n_nodes, 1))
+    links = np.triu(rng.random((n_nodes, n_nodes)) < density, 1)
+    return vectors.astype(np.float32), csr_array((links | links.T).astype(float))
+
+
+def all_unlinked(vectors, known):
+    exact = vectors.astype(np.float64)
+    first, second = np.triu_indices(len(vectors), 1)
+    free = np.asarray(known[first, second]).ravel() == 0.0
+    scores = (exact @ exact.T)[first, second]
+    order = np.lexsort((second[free], first[free], -scores[free]))
+    return np.column_stack([first[free], second[free]])[order], scores[free][order]
+
+
+@pytest.mark.parametrize("k", [1, 7, 60, 500])
+@pytest.mark.parametrize(("n_nodes", "density"), [(40, 0.0), (40, 0.6), (150, 0.05)])
+def test_best_pairs_are_those_of_the_full_table(n_nodes, density, k):
+    vectors, known = random_case(n_nodes, density, seed=k)
+    pairs, scores = all_unlinked(vectors, known)
+    found = LinkSearch(vectors, known).best(k)
+    np.testing.assert_allclose(found.scores, scores[:k], rtol=1e-9)
+    np.testing.assert_array_equal(found.pairs, pairs[:k])
+
+
+def test_one_node_that_has_all_the_best_pairs():
+    vectors, known = random_case(200, 0.0, seed=1)
+    vectors[17] *= 50.0  # its lists must grow far beyond the first length
+    pairs, _ = all_unlinked(vectors, known)
+    np.testing.assert_array_equal(LinkSearch(vectors, known).best(90).pairs, pairs[:90])
+
+
+def test_partners_of_one_node():
+    vectors, known = random_case(80, 0.3, seed=2)
+    scores = vectors.astype(np.float64) @ vectors[5].astype(np.float64)
+    scores[5] = -np.inf
+    scores[known[[5]].indices] = -np.inf
+    found = LinkSearch(vectors, known).best_of(5, 10)
+    assert set(found.pairs[:, 0]) == {5}
+    np.testing.assert_array_equal(found.pairs[:, 1], np.argsort(-scores)[:10])
+
+
+def test_fewer_pairs_than_asked_for():
+    known = csr_array(np.ones((6, 6)) - np.eye(6))
+    vectors = np.random.default_rng(0).normal(size=(6, 3)).astype(np.float32)
+    assert len(LinkSearch(vectors, known).best(10).pairs) == 0
+    known = known.tolil()
+    known[1, 4] = known[4, 1] = 0.0
+    search = LinkSearch(vectors, csr_array(known))
+    np.testing.assert_array_equal(search.best(10).pairs, [[1, 4]])
+    np.testing.assert_array_equal(search.best_of(4, 3).pairs, [[4, 1]])
+    assert len(search.best_of(0, 3).pairs) == 0
+
+
+def test_approximate_search_finds_nearly_all(monkeypatch):
+    monkeypatch.setattr(link_search, "_EXACT_NODES", 100)
+    vectors, known = random_case(3000, 0.002, seed=3)
+    found = LinkSearch(vectors, known).best(200)
+    _, scores = all_unlinked(vectors, known)
+    assert len(found.pairs) == 200
+    assert (np.asarray(known[found.pairs[:, 0], found.pairs[:, 1]]).ravel() == 0.0).all()
+    assert np.mean(found.scores >= scores[199]) > 0.95
+    again = LinkSearch(vectors, known).best(200)
+    np.testing.assert_array_equal(found.pairs, again.pairs)
