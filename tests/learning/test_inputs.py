@@ -48,7 +48,7 @@ BAD_POINTS = [
     (np.zeros((3, 3, 3)), {}, r"X.*dim 3.*<= 2"),
     ([["a", "b"], ["c", "d"]], {}, r"X has type <U1, not real numbers"),
     (POINTS + 1j, {}, r"X.*[Cc]omplex"),
-    (np.ma.masked_greater(POINTS, 1.0), {}, "X is a masked array, .*fill them first"),
+    (np.ma.masked_greater(POINTS, 1.0), {}, "X is a masked array; fill masked entries"),
     (POINTS, {"degree": 20}, "degree=20 .*at most 19 .*ask for degree <= 19"),
     (POINTS[:5], {"degree": 10}, "degree=10 .*at most 4 .*ask for degree <= 4"),
     (1e200 * POINTS, {}, r"(X|points) .*e\+200.*scale"),

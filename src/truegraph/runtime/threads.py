@@ -119,7 +119,6 @@ def prepare() -> RLock | None:
     Returns the lock to hold while they run, where numba's threads cannot serve two callers, or it
     is not known yet whose threads they are; else None.
     """
-    global _is_ready
     if _is_doomed:
         raise TruegraphError(
             "this process was forked after compiled loops had run with GNU OpenMP, which cannot go "
@@ -127,11 +126,18 @@ def prepare() -> RLock | None:
             "TBB (pip install tbb)."
         )
     if not _is_ready:
-        _is_ready = True
-        _load_tbb()
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=_in_child)
+        _make_ready()
     return _one_at_a_time if _layer() in (None, "workqueue") else None
+
+
+def _make_ready() -> None:
+    global _is_ready
+    with _one_at_a_time:  # a second thread waits until TBB is loaded
+        if not _is_ready:
+            _load_tbb()
+            if hasattr(os, "register_at_fork"):
+                os.register_at_fork(after_in_child=_in_child)
+            _is_ready = True
 
 
 def _load_tbb() -> None:
