@@ -7,7 +7,7 @@ import sys
 
 CODE = """
 import os, sys
-import faiss, numba, torch
+import faiss, numba, sklearn, torch  # scikit-learn sets variables of OpenMP
 import numba.core.caching as caching, numba.core.config as config
 
 hooks = []
@@ -28,6 +28,7 @@ def state():
         "environment": dict(os.environ), "tbb": "libtbb" in maps,
     }
 
+numba.get_num_threads()  # starts threads, which changes those of torch
 before = state()
 import truegraph, truegraph.learning, truegraph.distributed
 for module in (truegraph, truegraph.learning):
