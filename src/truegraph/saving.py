@@ -20,12 +20,13 @@ constructors. The file is written whole or not at all.
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import json
 import math
+import sys
 import types
 import typing
-from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -50,6 +51,7 @@ _LATE = {
     "FittedLogistic": "truegraph.classify.baselines",
     "FittedSpreading": "truegraph.classify.baselines",
     "PropagationModel": "truegraph.classify.propagation",
+    "ColumnPlan": "truegraph.data.column_plan",
 }
 _FORMAT, _VERSION = "truegraph model", 2
 _DEEPEST = 50  # levels of nesting
@@ -71,15 +73,7 @@ def savable(kind: Kind) -> Kind:
 
 def save(thing: object, folder: PathLike) -> None:
     """Write an object of a savable class into a folder, in place of what was saved there before."""
-    arrays: dict[str, NDArray[Any]] = {}
-    document = {
-        "format": _FORMAT,
-        "version": _VERSION,
-        "kind": type(thing).__name__,
-        "content": to_parts(thing, arrays),
-    }
-    arrays[_DOCUMENT] = np.frombuffer(json.dumps(document, allow_nan=False).encode(), np.uint8)
-    write_npz(Path(folder) / FILE, arrays)
+    write_npz(Path(folder) / FILE, to_arrays(thing))
 
 
 def load(kind: type[Saved] | tuple[type[Saved], ...], folder: PathLike) -> Saved:
@@ -87,57 +81,59 @@ def load(kind: type[Saved] | tuple[type[Saved], ...], folder: PathLike) -> Saved
 
     Raises an `InputError` if the folder holds none, one of another class or version, or damage.
     """
-    document, arrays = _read(Path(folder))
-    own = str(document["kind"])
-    kinds = {one.__name__: one for one in (kind if isinstance(kind, tuple) else (kind,))}
-    if own not in kinds:
-        raise InputError(f"{folder} holds a {own}, not a {' or '.join(kinds)}; use {own}.load.")
-    try:
-        return from_parts(kinds[own], document["content"], arrays)
-    except _DAMAGE as error:
-        raise InputError(
-            f"{folder}: damaged, or saved by another version ({error}); save it again."
-        ) from error
-
-
-def _read(folder: Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the document and the arrays of a save."""
-    path = folder / FILE
+    path = Path(folder) / FILE
     if not path.is_file():
         raise InputError(
             f"{folder}: not a saved model: there is no {FILE}; give the folder of a save."
         )
-    arrays = read_npz(path, artefact=True)
+    return from_arrays(kind, read_npz(path, artefact=True), folder)
+
+
+def to_arrays(thing: object) -> dict[str, NDArray[Any]]:
+    """Return an object of a savable class as named arrays, one of which is the JSON document."""
+    writer = _Writer()
+    name = type(thing).__name__
+    content = writer.packed(thing, name)
+    document = {"format": _FORMAT, "version": _VERSION, "kind": name, "content": content}
+    text = json.dumps(document, allow_nan=False).encode()
+    return {_DOCUMENT: np.frombuffer(text, np.uint8), **writer.arrays}
+
+
+def from_arrays(
+    kind: type[Saved] | tuple[type[Saved], ...], arrays: dict[str, NDArray[Any]], place: PathLike
+) -> Saved:
+    """Return the object that `to_arrays` took apart; `place` is where the arrays are from."""
+    document = _document(arrays, place)
+    own = str(document["kind"])
+    kinds = {one.__name__: one for one in (kind if isinstance(kind, tuple) else (kind,))}
+    if own not in kinds:
+        raise InputError(f"{place} holds a {own}, not a {' or '.join(kinds)}; use {own}.load.")
     try:
-        document = json.loads(arrays.pop(_DOCUMENT).tobytes())
+        thing = _Reader(arrays).unpacked(document["content"], own)
+        if not isinstance(thing, kinds[own]):
+            raise ValueError(f"its content is not a {own}")
+    except _DAMAGE as error:
+        raise InputError(
+            f"{place}: damaged, or saved by another version ({error}); save it again."
+        ) from error
+    return thing
+
+
+def _document(arrays: dict[str, NDArray[Any]], place: PathLike) -> dict[str, Any]:
+    try:
+        document = json.loads(arrays[_DOCUMENT].tobytes())
     except (KeyError, ValueError, RecursionError) as error:
-        raise InputError(f"{path}: not a saved model, or damaged; save it again.") from error
+        raise InputError(f"{place}: not a saved model, or damaged; save it again.") from error
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise InputError(f"{path}: not a saved model; give the folder of a save.")
+        raise InputError(f"{place}: not a saved model; give the place of a save.")
     if document.get("version") != _VERSION:
         raise InputError(
-            f"{folder}: saved in version {document.get('version')!r} of the format, but this is "
+            f"{place}: saved in version {document.get('version')!r} of the format, but this is "
             f"version {_VERSION}; load it with the truegraph that saved it."
         )
     if not isinstance(document.get("kind"), str) or "content" not in document:
-        raise InputError(f"{path}: damaged: kind or content is missing; save the model again.")
-    return document, arrays
-
-
-def to_parts(thing: object, arrays: dict[str, NDArray[Any]]) -> Any:
-    """Return an object of a savable class as JSON, and add its arrays to `arrays`."""
-    writer = _Writer()
-    state = writer.packed(thing, type(thing).__name__)
-    arrays |= writer.arrays
-    return state
-
-
-def from_parts(kind: type[Saved], state: Any, arrays: dict[str, NDArray[Any]]) -> Saved:
-    """Return the object that `to_parts` took apart; ValueError and the like if it is damaged."""
-    thing = _Reader(arrays).unpacked(state, kind.__name__)
-    if not isinstance(thing, kind):
-        raise ValueError(f"its content is not a {kind.__name__}")
-    return thing
+        raise InputError(f"{place}: damaged: kind or content is missing; save the model again.")
+    return document
 
 
 class _Writer:
@@ -290,9 +286,8 @@ def _class_called(own: str, name: str) -> type:
 
 def _check_fields(kind: type, state: dict[str, Any], name: str) -> None:
     """Raise unless the state has the fields of a dataclass, each of its annotated type."""
-    hints: dict[str, Any] = {}
-    with suppress(NameError):  # names that only type checkers import
-        hints = typing.get_type_hints(kind)
+    known = vars(builtins) | vars(sys.modules[kind.__module__])
+    hints = typing.get_type_hints(kind, localns=_Names(known))
     unsaved = getattr(kind, "_unsaved", ())
     for field in dataclasses.fields(kind):
         if field.name in unsaved:
@@ -304,10 +299,24 @@ def _check_fields(kind: type, state: dict[str, Any], name: str) -> None:
             raise ValueError(f"{name}.{field.name} has type {type(value).__name__}")
 
 
+class _Names(dict[str, Any]):
+    """Names of types; one that only type checkers import stands for any type."""
+
+    def __missing__(self, name: str) -> Any:
+        if name.startswith("__"):  # what debuggers look for
+            raise KeyError(name)
+        return _AnyType
+
+
+class _AnyType:
+    def __class_getitem__(cls, _: Any) -> Any:
+        return Any
+
+
 def _fits(value: Any, hint: Any) -> bool:
     """Whether a value is of an annotated type, as far as that is quickly told."""
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
+    if hint in (Any, _AnyType):
         return True
     if origin in (typing.Union, types.UnionType):
         return any(_fits(value, one) for one in arguments)

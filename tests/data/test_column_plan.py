@@ -286,3 +286,9 @@ def test_two_tables_in_one_space(table: pd.DataFrame) -> None:
         vectorised_together(users, items.drop(columns="age"), None)
     with pytest.raises(InputError, match="users is a table and items is not"):
         vectorised_together(users, right, None)
+
+
+def test_a_plan_that_is_not_fitted_yet_is_saved(tmp_path: Path) -> None:
+    plan = ColumnPlan("none", id_column=None, drop=["a"], columns={"b": None, "c": "date"})
+    save(plan, tmp_path)
+    assert load(ColumnPlan, tmp_path).get_params() == plan.get_params()

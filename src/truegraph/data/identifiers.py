@@ -1,16 +1,14 @@
-"""Ids of any hashable kind: numbering them, and writing them to JSON and back."""
+"""Ids of any hashable kind, and their numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from truegraph.errors import InputError
-
-_PLAIN = (bool, int, float, str)
 
 
 def number_ids(
@@ -119,30 +117,3 @@ def _same_text(value: Any, known: Collection[Hashable]) -> Iterator[Hashable]:
                 yield kind(value)
         except (TypeError, ValueError):
             continue
-
-
-def ids_to_json(ids: Sequence[Hashable], name: str) -> list[Any]:
-    """Return ids as JSON: numbers and strings as they are, tuples as {"tuple": [...]}."""
-    return [_to_json(value, name) for value in ids]
-
-
-def _to_json(value: Any, name: str) -> Any:
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, tuple):
-        return {"tuple": [_to_json(part, name) for part in value]}
-    raise InputError(
-        f"{name}: id {value!r} has type {type(value).__name__}, which cannot be saved; "
-        "use strings, numbers or tuples of them as ids."
-    )
-
-
-def ids_from_json(document: Any) -> tuple[Hashable, ...]:
-    """Return the ids that `ids_to_json` wrote."""
-    return tuple(_from_json(value) for value in document)
-
-
-def _from_json(value: Any) -> Any:
-    if isinstance(value, dict):
-        return tuple(_from_json(part) for part in value["tuple"])
-    return value

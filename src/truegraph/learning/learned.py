@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from copy import copy
 from dataclasses import dataclass, field
 from os import PathLike
@@ -16,17 +15,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from truegraph import gate
+from truegraph import gate, saving
 from truegraph.data import adjacency as graphs
-from truegraph.data.identifiers import check_names, ids_from_json, ids_to_json, unknown_id
+from truegraph.data.identifiers import check_names, unknown_id
 from truegraph.data.storage import read_npz, write_npz
 from truegraph.errors import InputError
 from truegraph.faces import Explorable, Shown
-from truegraph.saving import from_parts, savable, to_parts
+from truegraph.saving import savable
 
 if TYPE_CHECKING:
     from truegraph.data.column_plan import ColumnPlan
     from truegraph.learning.posterior.graph_posterior import GraphPosterior
+
+
+# What scipy.sparse.load_npz looks for in a file.
+_SCIPY = ("data", "indices", "indptr", "shape")
+_ADJACENCY = "LearnedGraph.adjacency_"
 
 
 @savable
@@ -91,6 +95,8 @@ class Certificate(Shown):
     low_recall: float | None = None
     missed_objective: float | None = None
 
+    _may_be_nan = ("relative_gap", "primal", "dual")
+
     def check(self) -> None:
         """Raise a ValueError where a number that was read cannot be one of a certificate."""
         positive = ("theta", "scale")
@@ -99,6 +105,8 @@ class Certificate(Shown):
             is_number = isinstance(value, int | float) and not math.isnan(value)
             if not is_number or (name in positive and not 0.0 < value < math.inf):
                 raise ValueError(f"{name} is {value!r}")
+
+    _check_saved = check
 
     def as_dict(self) -> dict[str, Any]:
         """Return the fields as plain numbers, strings and dicts."""
@@ -158,7 +166,17 @@ class LearnedGraph(Explorable):
         if self.n_users is not None:
             gate.whole_number("n_users", self.n_users, at_least=1, at_most=nodes - 1)
 
-    _check_saved = __post_init__
+    def _check_saved(self) -> None:
+        self.__post_init__()
+        for name in ("adjacency", "candidates"):
+            matrix = getattr(self, name)
+            mirror = csr_array(matrix.T)
+            if not (
+                np.array_equal(mirror.indptr, matrix.indptr)
+                and np.array_equal(mirror.indices, matrix.indices)
+            ):
+                raise ValueError(f"{name} does not store every pair in both directions")
+        self.named(self.names)
 
     @classmethod
     def trusted(
@@ -384,44 +402,16 @@ class LearnedGraph(Explorable):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return what `save` writes: arrays by name, without pickled objects."""
-        arrays = {
-            "format": np.array("csr"),
-            "shape": np.array(self.adjacency.shape),
-            **_parts(self.adjacency, ""),
-            **_parts(self.candidates, "candidates_"),
-            "multipliers": self.multipliers,
-            "certificate": np.array(json.dumps(self.certificate.as_dict())),
-            "n_users": np.array(-1 if self.n_users is None else self.n_users),
-        }
-        if self.names is not None:
-            arrays["names"] = np.array(json.dumps(ids_to_json(self.names, "names")))
-        if self.plan is not None:
-            arrays["plan"] = np.array(json.dumps(to_parts(self.plan, arrays)))
-        return arrays
+        arrays = saving.to_arrays(self)
+        arrays |= {part: arrays.pop(_ADJACENCY + part) for part in _SCIPY}
+        return {"format": np.array("csr"), **arrays}
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> LearnedGraph:
         """Read a graph written by `save`."""
         arrays = read_npz(Path(path), artefact=True)
-        try:
-            n_users = int(arrays["n_users"])
-            return cls(
-                adjacency=_matrix(arrays, ""),
-                certificate=_certificate(str(arrays["certificate"])),
-                multipliers=arrays["multipliers"],
-                candidates=_matrix(arrays, "candidates_"),
-                n_users=None if n_users < 0 else n_users,
-                plan=_plan(arrays),
-            ).named(ids_from_json(json.loads(str(arrays["names"]))) if "names" in arrays else None)
-        except KeyError as error:
-            raise InputError(
-                f"{path} is not a learned graph: it lacks {error}; "
-                "expected a file of LearnedGraph.save."
-            ) from error
-        except (TypeError, ValueError, AttributeError, RecursionError) as error:
-            raise InputError(
-                f"{path} is a damaged learned graph, or of another version: {error}; save it again."
-            ) from error
+        named = {_ADJACENCY + part: arrays.pop(part) for part in _SCIPY if part in arrays}
+        return saving.from_arrays(cls, arrays | named, path)
 
 
 def _with(graph: LearnedGraph, **parts: Any) -> LearnedGraph:
@@ -448,39 +438,3 @@ def _candidate_distances(
         )
     values: NDArray[np.float64] = candidates.data[found]
     return values
-
-
-def _parts(matrix: csr_array, prefix: str) -> dict[str, NDArray[Any]]:
-    return {prefix + name: getattr(matrix, name) for name in ("data", "indices", "indptr")}
-
-
-def _matrix(arrays: Mapping[str, NDArray[Any]], prefix: str) -> csr_array:
-    """Return the matrix stored under a prefix, after checking that its indices are in range."""
-    parts = tuple(arrays[prefix + name] for name in ("data", "indices", "indptr"))
-    rows, columns = gate.whole_numbers("shape", arrays["shape"], length=2)
-    matrix = csr_array(parts, shape=(int(rows), int(columns)))
-    gate.sparse_matrix(prefix + "matrix", matrix, shape=(int(rows), int(rows)))
-    mirror = csr_array(matrix.T)
-    if not (
-        np.array_equal(mirror.indptr, matrix.indptr)
-        and np.array_equal(mirror.indices, matrix.indices)
-    ):
-        raise ValueError(f"its {prefix}matrix does not store every pair in both directions")
-    return matrix
-
-
-def _plan(arrays: Mapping[str, NDArray[Any]]) -> ColumnPlan | None:
-    if "plan" not in arrays:
-        return None
-    from truegraph.data.column_plan import ColumnPlan  # takes a second to import
-
-    return from_parts(ColumnPlan, json.loads(str(arrays["plan"])), dict(arrays))
-
-
-def _certificate(text: str) -> Certificate:
-    try:
-        made = Certificate(**json.loads(text))
-        made.check()
-    except (TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"its certificate cannot be read ({error})") from error
-    return made
