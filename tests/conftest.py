@@ -74,7 +74,7 @@ def comparison_file(made_up_comparison: Any, tmp_path_factory: pytest.TempPathFa
     from truegraph.report.comparison import comparison_page
 
     file = tmp_path_factory.mktemp("page") / "report.html"
-    write_text(file, comparison_page(made_up_comparison).render())
+    write_text(file, comparison_page(made_up_comparison))
     return file
 
 

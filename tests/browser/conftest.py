@@ -13,7 +13,7 @@ import pytest
 from truegraph.data.storage import write_text
 from truegraph.evaluation import reliability_curve
 from truegraph.report import plots
-from truegraph.report.page import Entry, Page, picture, table
+from truegraph.report.page import Entry, page_html, picture, table
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 Open = Callable[..., Any]
@@ -47,7 +47,7 @@ def gallery_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for n, figure in enumerate(figures)
     ]
     file = tmp_path_factory.mktemp("gallery") / "gallery.html"
-    write_text(file, Page("Gallery", "", parts).render())
+    write_text(file, page_html("Gallery", "", parts))
     return file
 
 

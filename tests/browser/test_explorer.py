@@ -11,7 +11,7 @@ import pytest
 
 from truegraph import LearnedGraph, learn_graph
 from truegraph.report.explorer.page import explorer_part
-from truegraph.report.page import Page
+from truegraph.report.page import page_html
 
 EVIL = '<img src=x onerror="window.evil=1"></script><script>window.evil=1</script>'
 NODES = 150
@@ -247,7 +247,7 @@ def test_nothing_is_cut_off(open_page, explorer_file: Path, width: int, scheme: 
 
 def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
-    file.write_text(Page("A graph", "A summary.", list(explorer_part(graph))).render())
+    file.write_text(page_html("A graph", "A summary.", list(explorer_part(graph))))
     for width in (390, 1280):
         page = open_page(file, width=width)
         frame = page.frame_locator("iframe")

@@ -111,6 +111,67 @@ def test_a_saved_model_predicts_new_rows(program) -> None:
     assert "node 'nobody' is neither" in done.err
 
 
+# --- numbers as labels ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ages(people: Path) -> pd.DataFrame:
+    """Write ages of 57 people of 120 that one column tells roughly."""
+    rng = np.random.default_rng(0)
+    age = np.round(rng.uniform(18, 90, 120), 1)
+    names = [f"person {i}" for i in range(120)]
+    table = pd.DataFrame({"id": names, "steps": 100 - age + rng.normal(size=120), "noise": age % 7})
+    table.to_csv("people.csv", index=False)
+    ages = pd.DataFrame({"node": names, "age": age})
+    ages[:57].to_csv("ages.csv", index=False)
+    return ages
+
+
+AGES = ["classify", "--features", "people.csv", "--labels", "ages.csv", "--out", "p.csv"]
+
+
+def test_ages_are_predicted_as_numbers(program, ages: pd.DataFrame) -> None:
+    done = program(*AGES, "--sets", 0.8)
+    assert done.code == 0, done.err
+    told = [line for line in done.err.splitlines() if "Warning" in line or "sklearn" in line]
+    assert told == []
+    assert "so numbers are predicted; --target class for classes." in done.err
+    assert "80% of the true values within" in done.out
+    assert "57 given values, each predicted without itself" in done.out
+    table = pd.read_csv("p.csv")
+    assert list(table) == [
+        *("node", "label", "given", "prediction", "error", "lower", "upper"),
+    ]
+    assert table["label"][:57].tolist() == ages["age"][:57].tolist()
+    rest, truth = table[57:], ages["age"][57:]
+    assert (rest["prediction"] - truth).abs().mean() < 5
+    assert 0.6 < ((rest["lower"] <= truth) & (truth <= rest["upper"])).mean() <= 1.0
+    assert "Least sure" in Path("p.html").read_text()
+
+
+def test_the_target_can_be_forced(program, ages: pd.DataFrame) -> None:
+    done = program(*AGES, "--target", "number", "--json", "--quiet")
+    document = json.loads(done.out)
+    assert (done.err, document["target"]) == ("", "number")
+    assert 0 < document["mean_error"] < ages["age"].std()
+    assert document["answer"]["expected"].startswith("90% of the true values within")
+    done = program(*AGES, "--model", "gcn")
+    assert (done.code, "use auto for numbers" in done.err) == (2, True)
+    words = [*AGES, "--target", "class", "--model", "label-spreading", "--quiet"]
+    assert program(*words).code == 0
+    assert "probability" in pd.read_csv("p.csv")
+    done = program(*AGES[:3], "--labels", "labels.csv", "--out", "p.csv", "--target", "number")
+    assert (done.code, "is no number; use --target class" in done.err) == (2, True)
+
+
+def test_numbers_that_nothing_tells_are_an_alarm(program, ages: pd.DataFrame) -> None:
+    shuffled = ages.assign(age=np.random.default_rng(1).permutation(ages["age"]))
+    shuffled[:57].to_csv("ages.csv", index=False)
+    done = program(*AGES, "--json", "--quiet")
+    assert done.code == 0, done.err
+    assert "hardly better than the mean" in json.loads(done.out)["warnings"][0]
+
+
 BAD_USAGE = {
     "nothing": ([], "there is nothing to learn from; give --labels"),
     "labels alone": (["--labels", "labels.csv", "--out", "p.csv"], "--labels alone is not enough"),

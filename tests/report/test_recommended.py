@@ -16,23 +16,23 @@ def test_reasons_probabilities_and_graph() -> None:
         load_interactions("planted")
     )
     table = fitted.recommend(fitted.interactions_.user_ids, k=3)
-    parts = {part.heading: part.content for part in recommended_parts(fitted, table)}
+    parts = {part["heading"]: part for part in recommended_parts(fitted, table)}
     probable = parts["How probable the recommendations are"]["cells"]
     user, item, chance, because = parts["Because they took"]["cells"][0]
     first = table.iloc[0]
-    assert (user.text, item.text) == (str(first["user"]), str(first["item"]))
+    assert (user, item) == (str(first["user"]), str(first["item"]))
     assert chance.value == first["probability"]
     top = fitted.explain(first["user"], first["item"]).iloc[0]
-    assert because.text.startswith(f"{top['item']} ({top['contribution'] / first['score']:.0%})")
+    assert because.startswith(f"{top['item']} ({top['contribution'] / first['score']:.0%})")
     for rank, row in enumerate(probable, start=1):
         of_rank = table.loc[table["rank"] == rank, "probability"]
         assert row[1].value == pytest.approx(of_rank.mean())
     near = parts["The most popular items and their neighbours"]["cells"][0]
-    assert near[2].text.split(", ")[0] == fitted.similar_items(near[0].text, 1)["item"][0]
+    assert near[2].split(", ")[0] == fitted.similar_items(near[0], 1)["item"][0]
 
 
 def test_a_model_without_reasons_or_graph_has_no_such_parts() -> None:
     data = load_interactions("planted")
     popular = Recommender("popularity", validation_share=0.0).fit(data)
     parts = list(recommended_parts(popular, popular.recommend(data.user_ids[:5])))
-    assert [part.heading for part in parts] == ["First recommendations"]
+    assert [part["heading"] for part in parts] == ["First recommendations"]

@@ -1,16 +1,18 @@
 """The program ``truegraph``: its commands, and how errors are shown.
 
-Exit codes: 0 when all went well, 2 for bad usage or input, 130 when interrupted, 1 otherwise.
+Exit codes: 0 when all went well, 2 for bad usage or input, 130 when interrupted, 143 when
+terminated, 1 otherwise.
 Heavy modules are imported inside the commands, so that help and errors come at once.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any
 
 import typer
 
@@ -21,14 +23,15 @@ from truegraph.cli.data import data_commands
 from truegraph.cli.explore import explore
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
-from truegraph.cli.output import OURS
+from truegraph.cli.options import described
+from truegraph.cli.output import OURS, announce
 from truegraph.cli.predict import predict
 from truegraph.cli.recommend import recommend
 from truegraph.errors import TruegraphError
 from truegraph.extras import with_remedy
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130
+_ENDINGS = {130: "Interrupted.", 143: "Terminated."}
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # of click, wherever this typer keeps it
 
 _COMPARABLE = {
@@ -54,7 +57,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 for _command, _example in _EXAMPLES.items():
-    app.command(epilog=f"Example: truegraph {_example}")(_command)
+    app.command(epilog=f"Example: truegraph {_example}")(described(_command))
 app.add_typer(data_commands, name="data")
 
 
@@ -78,12 +81,24 @@ def _truegraph(
 
 def main() -> None:
     """Run the program on the arguments of the process and exit."""
+    for place, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed by the caller: no file of ours may take its place
+            stream = open(os.devnull, "r" if place == 0 else "w")  # noqa: SIM115
+            setattr(sys, name, stream)
+    signal.signal(signal.SIGTERM, _terminate)
     code = run(sys.argv[1:])
     try:
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader, such as head, has had enough
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):  # the reader, such as head, has had enough
+            code = _failed(str(error), 1)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
+
+
+def _terminate(number: int, frame: object) -> None:
+    """End as an exception does, so that nothing is left half-written."""
+    raise SystemExit(128 + number)
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -94,8 +109,9 @@ def run(arguments: Sequence[str]) -> int:
             return _ended(app(list(arguments), prog_name="truegraph", standalone_mode=False))
         except SystemExit as end:  # how typer ends after --help, and when nobody reads on
             return 0 if isinstance(end.__context__, BrokenPipeError) else _ended(end.code)
-        except _WRONG_USAGE as error:  # wrong usage: the line of usage, then the error
-            error.show()
+        except _WRONG_USAGE as error:
+            usage = "" if error.ctx is None else f"{error.ctx.get_usage()}\n"
+            _failed(error.format_message(), _BAD_INPUT, usage)
             _hint_at_comparing(arguments)
             return int(error.exit_code)
         except TruegraphError as error:
@@ -126,30 +142,23 @@ def _hint_at_comparing(arguments: Sequence[str]) -> None:
     if any(word.lower() in {*REGISTRY, *INTERACTION_SETS} for word in words):
         more = [] if "--models" in words else ["--models", _COMPARABLE[command]]
         again = " ".join([command, *words, *more])
-        print(f"To compare models on a data set, use: truegraph compare {again}", file=sys.stderr)
+        announce(f"To compare models on a data set, use: truegraph compare {again}")
 
 
 def _ended(found: object) -> int:
     """Return the exit code; None is how a command ends well."""
     code = found if isinstance(found, int) else int(found is not None)
-    if code == _INTERRUPTED:
-        print("Interrupted.", file=sys.stderr)
+    if code in _ENDINGS:
+        announce(_ENDINGS[code])
     return code
 
 
-def _failed(message: str, code: int) -> int:
-    print(f"Error: {message}", file=sys.stderr)
+def _failed(message: str, code: int, before: str = "") -> int:
+    announce(f"{before}Error: {message}")
     return code
 
 
-def _show_warning(
-    message: Warning | str,
-    category: type[Warning],
-    filename: str,
-    lineno: int,
-    file: TextIO | None = None,
-    line: str | None = None,
-) -> None:
+def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     """Print a warning of ours; those of other packages are for programmers."""
     if issubclass(category, OURS):
-        print(f"Warning: {message}", file=sys.stderr)
+        announce(f"Warning: {message}")

@@ -1,104 +1,76 @@
-"""``truegraph classify``: label the nodes of one's own files from a few labels."""
+"""``truegraph classify``: label the nodes of one's own files from a few labels, or numbers."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from truegraph.cli import options as cli
-from truegraph.cli.options import MODEL, OUTPUT, file_option, option
-from truegraph.cli.output import GRAPHS, Output, write_table
+from truegraph.cli.output import GRAPHS, Output, answered, fitted
 from truegraph.errors import InputError
 from truegraph.wording import counted
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
-    from truegraph.classify.estimator import NodeClassifier
     from truegraph.data import NodeDataset
-    from truegraph.report.page import Part
 
 _LEAST_EDGES, _MOST_EDGES = 50, 1_000_000  # whose probability of being real the page shows
+_USUAL_SHARE = 0.9  # of the intervals of numbers
+_FEWEST, _REPEATS = 10, 0.2  # different numbers, and their share of the labels, of quantities
+_NO_BETTER = 0.95  # of the spread of the given values: errors as large say nothing of a node
 
 
 def classify(
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    labels: cli.Labels = None,
-    columns: cli.Columns = None,
-    drop: cli.Drop = None,
-    id_column: cli.IdColumn = None,
-    ends: cli.Ends = None,
-    weight: cli.Weight = None,
-    target: Annotated[
-        str,
-        option(
-            MODEL,
-            "What labels are: classes, or numbers to predict; auto looks at them.",
-            metavar="auto|class|number",
-        ),
-    ] = "auto",
-    model: cli.Model = "auto",
-    given: cli.Settings = None,
-    seed: cli.Seed = 0,
-    sets: Annotated[
-        float | None,
-        option(
-            OUTPUT,
-            "Add the set of classes, or the interval, that holds the truth with this probability.",
-            metavar="SHARE",
-        ),
-    ] = None,
-    out: cli.Answers = None,
-    graph_out: Annotated[
-        Path | None, file_option(OUTPUT, "Learned graph, a .csv, .parquet, .graphml or .npz file.")
-    ] = None,
-    edges_out: Annotated[
-        Path | None,
-        file_option(
-            OUTPUT,
-            "Your edges with the probability that each is real, a .csv file, the least probable "
-            "first.",
-        ),
-    ] = None,
-    save: cli.Save = None,
-    as_json: cli.Json = False,
-    jobs: cli.Jobs = None,
-    quiet: cli.Quiet = False,
+    edges: Path | None = None,
+    features: Path | None = None,
+    labels: Path | None = None,
+    columns: str | None = None,
+    drop: str | None = None,
+    id_column: str | None = None,
+    ends: str | None = None,
+    weight: str | None = None,
+    target: str = "auto",
+    model: str = "auto",
+    given: list[str] | None = None,
+    seed: int = 0,
+    sets: float | None = None,
+    out: list[Path] | None = None,
+    graph_out: Path | None = None,
+    edges_out: Path | None = None,
+    save: Path | None = None,
+    as_json: bool = False,
+    jobs: int | None = None,
+    quiet: bool = False,
 ) -> None:
     """Label the rest of your nodes from a few labels, and say how sure each answer is.
 
     Needs --labels and --edges, --features or both.
     """
-    output = Output(out or (), save, as_json, quiet)
+    output = Output(out, save, as_json, quiet)
     files = {"edges": edges, "features": features, "labels": labels}
     _check_files(files, edges_out)
     cli.choice("--target", target, ("auto", "class", "number"))
     cli.check_share("--sets", sets)
     output.check(files.values(), graph_out=(graph_out, GRAPHS), edges_out=(edges_out, (".csv",)))
     settings, model = cli.settings(given), _checked_model(model, graph_out)
-    dataset = cli.read_nodes(files, cli.reading(columns, drop, id_column, ends, weight), output)
+    dataset = cli.read_nodes(output, files, cli.column_plan(columns, drop, id_column), ends, weight)
     output.check_names(dataset.node_names, graph_out)
-    document: dict[str, Any] = {
-        "files": {name: None if path is None else str(path) for name, path in files.items()},
-        **{"model": model, "options": settings, "seed": seed, "sets": sets},
-        **{"statistics": dataset.statistics(), "fingerprint": dataset.fingerprint},
-    }
-    from truegraph.cli.regress import label_numbers, regress
-
-    numbers = label_numbers(dataset, str(labels), target)
-    if numbers is not None:
+    document = answered(files, dataset, model=model, options=settings, seed=seed, sets=sets)
+    numbers = _label_numbers(dataset, str(labels), target)
+    if numbers is None:
+        _classify(dataset, document, output, jobs, graph_out, edges_out)
+    elif edges_out is not None:
+        raise InputError(f"--edges-out {edges_out}: edges are rated for classes, not numbers.")
+    else:
         if target == "auto":
-            output.say("The labels are numbers, so numbers are predicted; --target class for "
-                       "classes.")  # fmt: skip
-        if edges_out is not None:
-            raise InputError(f"--edges-out {edges_out}: edges are judged for classes, not numbers.")
-        regress(dataset, numbers, document, output, jobs, graph_out)
-        return
-    _classify(dataset, document, output, jobs, graph_out, edges_out)
+            output.say(
+                "The labels are numbers, so numbers are predicted; --target class for classes."
+            )
+        _regress(dataset, numbers, document, output, jobs, graph_out)
 
 
 def _check_files(files: dict[str, Path | None], edges_out: Path | None) -> None:
@@ -124,6 +96,59 @@ def _checked_model(model: str, graph_out: Path | None) -> str:
     return name
 
 
+def _label_numbers(dataset: NodeDataset, path: str, target: str) -> np.ndarray | None:
+    """Return the labels as numbers (n_nodes,), NaN where there is none; None for classes.
+
+    With target "auto" they are numbers if they can be read as such and few of them repeat.
+    """
+    import numpy as np
+    import pandas as pd
+
+    from truegraph.data import read_labels
+    from truegraph.data.quantities import number_format
+
+    if target == "class":
+        return None
+    texts = pd.Series(read_labels(path), dtype=object).reindex(dataset.node_names).fillna("")
+    counts = texts[texts != ""].value_counts()
+    words = pd.Series(counts.index, dtype=str)
+    found = number_format(words, np.asarray(counts, dtype=np.int64)) if len(words) else None
+    values = np.full(len(words), np.nan) if found is None else found.read(words)
+    if np.isnan(values).any() or not len(values):
+        if target == "number":
+            wrong = words[np.isnan(values)].head(1).tolist() or [""]
+            raise InputError(f"{path}: label {wrong[0]!r} is no number; use --target class.")
+        return None
+    is_number = len(counts) >= _FEWEST and len(counts) > _REPEATS * counts.sum()
+    if target == "auto" and not is_number:
+        return None
+    return texts.map(dict(zip(counts.index, values, strict=True))).to_numpy(np.float64)
+
+
+def _finish(
+    dataset: NodeDataset,
+    estimator: Any,
+    table: pd.DataFrame,
+    document: dict[str, Any],
+    output: Output,
+    graph_out: Path | None,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Write answers, graph and model; return the predicted rows and facts of the graph."""
+    output.write_table(table)
+    output.write_graph(estimator.learned_graph_, dataset.node_names, graph_out)
+    output.save_model(estimator.of_table(dataset.plan, dataset.node_names))
+    rest, learned = table[table["given"] == "false"], estimator.learned_graph_
+    document |= {
+        "given": len(table) - len(rest),
+        "learned_edges": None if learned is None else learned.n_edges,
+        "notes": [*dataset.notes, *estimator.notes_],
+    }
+    return rest, {"learned graph": None if learned is None else counted(learned.n_edges, "edge")}
+
+
+# --- classes --------------------------------------------------------------------------------------
+
+
 def _classify(
     dataset: NodeDataset,
     document: dict[str, Any],
@@ -136,8 +161,7 @@ def _classify(
     import numpy as np
 
     from truegraph.classify.estimator import NodeClassifier
-    from truegraph.options import estimator_arguments
-    from truegraph.report.classes import prediction_table
+    from truegraph.report.classes import SUSPECT, prediction_table
 
     names = dataset.class_names or ()
     if len(names) < 2:
@@ -146,55 +170,40 @@ def _classify(
             f"{', '.join(names) or 'none'}; label nodes of another class as well."
         )
     labels = np.array([*names, None], dtype=object)[dataset.labels]
-    own = {"random_state": document["seed"], "progress": not output.quiet}
-    chosen = estimator_arguments(NodeClassifier, document["options"], **own)
-    began = time.perf_counter()
-    with output.working(jobs) as heard:
-        classifier = NodeClassifier(document["model"], **chosen)
-        classifier.fit(dataset.features, labels, graph=dataset.graph)
-        coverage = document["sets"]
+    coverage = document["sets"]
+    with output.working(jobs):
+        data = (dataset.features, labels)
+        classifier = fitted(NodeClassifier, document, output, *data, graph=dataset.graph)
         table = prediction_table(classifier, dataset.node_names, labels, coverage)
-        judged = _judged_edges(dataset, classifier, edges_out is not None, output.page)
-    write_table(table, output.answers)
-    if edges_out is not None and judged is not None:
-        write_table(judged, edges_out)
-    learned = classifier.learned_graph_
-    if graph_out is not None and learned is not None:
-        output.write_graph(learned.named(dataset.node_names), graph_out)
-    elif graph_out is not None:  # auto may have no use for one
-        output.say(f"No graph was learned: {graph_out} is not written.")
-    if output.save is not None:
-        classifier.of_table(dataset.plan, dataset.node_names).save(output.save)
-    rest = table[table["given"] == "false"]
+        rated = _rated_edges(dataset, classifier, edges_out is not None, output.page)
+    if edges_out is not None and rated is not None:
+        output.write_table(rated, edges_out)
+    rest, learned = _finish(dataset, classifier, table, document, output, graph_out)
     counts = {str(name): int(count) for name, count in rest["prediction"].value_counts().items()}
-    document |= {
-        **{"given": len(table) - len(rest), "predicted": counts},
-        "calibration": classifier.calibration_,
-        "learned_edges": None if learned is None else learned.n_edges,
-        "seconds": round(time.perf_counter() - began, 3),
-        "notes": [*dataset.notes, *classifier.notes_],
-    }
+    suspect = 0 if rated is None else int((rated["probability"] <= SUSPECT).sum())
+    document |= {"predicted": counts, "calibration": classifier.calibration_}
     output.finish(
         document,
+        f"Labelled {len(rest):,} of {counted(len(table), 'node')} with {document['model']} from "
+        f"{counted(document['given'], 'label')} of {counted(len(names), 'class', 'classes')}",
         title=f"Classes by {document['model']}",
-        headline=f"Labelled {len(rest):,} of {counted(len(table), 'node')} with "
-        f"{document['model']} from {counted(document['given'], 'label')} of "
-        f"{counted(len(names), 'class', 'classes')}",
-        verdict=_verdict(rest, document),
-        learned=_facts(classifier, counts, judged),
-        parts=lambda: _parts(dataset, classifier, table, judged, coverage),
+        answer=_expected_accuracy(rest, document),
+        learned={
+            "predicted": ", ".join(f"{name} {count:,}" for name, count in counts.items()) or None,
+            **learned,
+            "suspect": f"{counted(suspect, 'edge')} look false" if suspect else None,
+        },
+        parts=lambda: _class_parts(dataset, classifier, table, rated, coverage),
         plan=dataset.plan,
-        warnings=heard,
-        also=(graph_out if learned is not None else None, edges_out),
     )
 
 
-def _judged_edges(
-    dataset: NodeDataset, classifier: NodeClassifier, is_asked: bool, page: Path | None
+def _rated_edges(
+    dataset: NodeDataset, classifier: Any, is_asked: bool, page: Path | None
 ) -> pd.DataFrame | None:
     """Return the observed edges, the least probable first.
 
-    None if there is nothing to judge them by, or if nobody asked and they are few or very many.
+    None if there is nothing to rate them by, or if nobody asked and they are few or very many.
     """
     import numpy as np
 
@@ -206,7 +215,7 @@ def _judged_edges(
     return table.assign(source=nodes[table["source"]], target=nodes[table["target"]])
 
 
-def _verdict(rest: pd.DataFrame, document: dict[str, Any]) -> dict[str, str]:
+def _expected_accuracy(rest: pd.DataFrame, document: dict[str, Any]) -> dict[str, str]:
     """Return the accuracy to expect: the mean probability of the predictions."""
     from truegraph.report.page import share_interval
 
@@ -222,33 +231,98 @@ def _verdict(rest: pd.DataFrame, document: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _facts(
-    classifier: NodeClassifier, counts: dict[str, int], judged: pd.DataFrame | None
-) -> dict[str, Any]:
-    from truegraph.report.classes import SUSPECT
-
-    learned = classifier.learned_graph_
-    suspect = 0 if judged is None else int((judged["probability"] <= SUSPECT).sum())
-    return {
-        "predicted": ", ".join(f"{name} {count:,}" for name, count in counts.items()) or None,
-        "learned graph": None if learned is None else counted(learned.n_edges, "edge"),
-        "suspect": f"{counted(suspect, 'edge')} look false" if suspect else None,
-    }
-
-
-def _parts(
+def _class_parts(
     dataset: NodeDataset,
-    classifier: NodeClassifier,
+    classifier: Any,
     table: pd.DataFrame,
-    judged: pd.DataFrame | None,
+    rated: pd.DataFrame | None,
     coverage: float | None,
-) -> Iterator[Part]:
+) -> Iterator[Any]:
     from truegraph.report.classes import class_parts
     from truegraph.report.explorer.page import explorer_part
 
-    explorer: Iterator[Part] = iter(())
+    explorer: Iterator[Any] = iter(())
     if classifier.learned_graph_ is not None:
         given = table["label"].where(table["given"] == "true", None).to_numpy(object)
         graph = classifier.learned_graph_.named(dataset.node_names)
         explorer = explorer_part(graph, labels=given, predictions=table, observed=dataset.graph)
-    return chain(class_parts(table, judged, coverage), explorer)
+    return chain(class_parts(table, rated, coverage), explorer)
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def _regress(
+    dataset: NodeDataset,
+    values: np.ndarray,
+    document: dict[str, Any],
+    output: Output,
+    jobs: int | None,
+    graph_out: Path | None,
+) -> None:
+    """Fit, predict, and write and show the answer."""
+    if document["model"] != "auto":
+        raise InputError(f"--model {document['model']} predicts classes; use auto for numbers.")
+    from truegraph.classify.regressor import NodeRegressor
+    from truegraph.errors import AnswerWarning, warn
+    from truegraph.report.page import first_rows
+
+    with output.working(jobs):
+        data = (dataset.features, values)
+        regressor = fitted(NodeRegressor, document, output, *data, graph=dataset.graph)
+        table = _number_table(dataset, regressor, values, document["sets"] or _USUAL_SHARE)
+        spread = float(table.loc[table["given"] == "true", "label"].std())
+        error = float(table.loc[table["given"] == "false", "error"].mean())
+        if error >= _NO_BETTER * spread:
+            warn(
+                "The predictions are hardly better than the mean of the given values: features and "
+                "edges tell little about these numbers. Give more values, or other features.",
+                AnswerWarning,
+            )
+    rest, learned = _finish(dataset, regressor, table, document, output, graph_out)
+    document |= {"target": "number", "mean_error": error if len(rest) else None}
+    least = rest.sort_values("error", ascending=False, kind="stable")
+    about = ("Least sure", "Nodes whose values would help most.")
+    output.finish(
+        document,
+        f"Predicted numbers of {len(rest):,} of {counted(len(table), 'node')} from "
+        f"{counted(document['given'], 'given value')}",
+        title="Numbers by auto",
+        answer=_expected_error(rest, spread, document),
+        learned=learned,
+        parts=lambda: [first_rows(*about, least)] if len(rest) else [],
+        plan=dataset.plan,
+    )
+
+
+def _number_table(
+    dataset: NodeDataset, regressor: Any, values: np.ndarray, share: float
+) -> pd.DataFrame:
+    import numpy as np
+    import pandas as pd
+
+    table = pd.DataFrame({"node": dataset.node_names})
+    predicted, given = np.round(regressor.predict(), 6), ~np.isnan(values)
+    table["label"] = np.where(given, values, predicted)
+    table["given"] = np.where(given, "true", "false")
+    table["prediction"], table["error"] = predicted, regressor.uncertainty_.round(6)
+    try:
+        _, ends = regressor.predict(return_interval=share)
+    except InputError:  # too few known values for intervals
+        return table
+    return table.assign(lower=ends[:, 0].round(6), upper=ends[:, 1].round(6))
+
+
+def _expected_error(rest: pd.DataFrame, spread: float, document: dict[str, Any]) -> dict[str, str]:
+    if not len(rest):
+        return {"expected": "nothing to predict: every label is given"}
+    expected = f"errors of {document['mean_error']:.3g} (standard deviation)"
+    if "lower" in rest:
+        half = float((rest["upper"] - rest["lower"]).mean()) / 2
+        share = document["sets"] or _USUAL_SHARE
+        expected = f"{share:.0%} of the true values within {half:.3g} of the prediction"
+    return {
+        "expected": f"{expected}; the given values have a standard deviation of {spread:.3g}",
+        "rests on": f"{counted(document['given'], 'given value')}, each predicted without itself",
+        "to do": "give values of the least sure nodes, listed on the page",
+    }

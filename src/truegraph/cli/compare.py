@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from truegraph.cli import options as cli
-from truegraph.cli.options import INPUT, MODEL, OUTPUT, RUNNING, option
 from truegraph.cli.output import (
     Output,
     announce,
@@ -18,6 +17,7 @@ from truegraph.cli.output import (
     print_json,
     print_rows,
     print_table,
+    tell,
 )
 from truegraph.errors import InputError
 
@@ -37,96 +37,31 @@ _PRINTED = {  # of the metrics, all of which are in the files
 
 
 def compare(
-    task: Annotated[
-        str,
-        typer.Argument(metavar="TASK", help="classify, links or recommend.", rich_help_panel=INPUT),
-    ],
-    dataset: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="DATASET",
-            help="Name of a data set (see: truegraph data list); leave it out to use files.",
-            show_default=False,
-            rich_help_panel=INPUT,
-        ),
-    ] = None,
-    edges: cli.Edges = None,
-    features: cli.Features = None,
-    labels: cli.Labels = None,
-    columns: cli.Columns = None,
-    id_column: cli.IdColumn = None,
-    ends: cli.Ends = None,
-    interactions: cli.InteractionFile = None,
-    user: cli.User = None,
-    item: cli.Item = None,
-    rating: cli.Rating = None,
-    time: cli.Time = None,
-    models: Annotated[
-        str | None,
-        option(
-            MODEL,
-            "Models by name; a wrong name gets the list of all.",
-            metavar="NAME,...",
-            show_default="gcn,bgcn,auto; vgae,bvgae,auto; ease,auto",
-        ),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        option(
-            MODEL,
-            "An option of a model by its name in Python, such as bgcn.degree=10; can be repeated.",
-            "--option",
-            metavar="MODEL.NAME=VALUE",
-        ),
-    ] = None,
-    trials: Annotated[
-        int | None,
-        option(MODEL, "Splits to fit on.", min=1, show_default="10; of recommend 3"),
-    ] = None,
-    per_class: Annotated[
-        int | None,
-        option(MODEL, "classify: training labels of each class.", min=1, show_default="5"),
-    ] = None,
-    split: Annotated[
-        str | None,
-        option(
-            MODEL,
-            "classify: random or the published one (fixed); recommend: random or by time.",
-            metavar="random|fixed|time",
-            show_default="random; with --time by time",
-        ),
-    ] = None,
-    groups: Annotated[
-        str | None,
-        option(
-            MODEL,
-            "classify: column of the features; nodes with the same value, such as the visits of "
-            "one patient, are never split between training and test.",
-            metavar="COLUMN",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        option(
-            OUTPUT,
-            "Folder of trials, tables and page.",
-            metavar="FOLDER",
-            show_default="runs/compare-TASK-DATASET",
-        ),
-    ] = None,
-    as_json: cli.Json = False,
-    seed: cli.Seed = 0,
-    jobs: Annotated[
-        int | None,
-        option(RUNNING, "Trials to run at once.", metavar="N", min=1, show_default="all cores"),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        option(
-            RUNNING, "Run on the Dask cluster of this scheduler: tcp://HOST:PORT.", metavar="URL"
-        ),
-    ] = None,
-    quiet: cli.Quiet = False,
+    task: str,
+    dataset: str | None = None,
+    edges: Path | None = None,
+    features: Path | None = None,
+    labels: Path | None = None,
+    columns: str | None = None,
+    id_column: str | None = None,
+    ends: str | None = None,
+    interactions: Path | None = None,
+    user: str | None = None,
+    item: str | None = None,
+    rating: str | None = None,
+    time: str | None = None,
+    models: str | None = None,
+    given: list[str] | None = None,
+    trials: int | None = None,
+    per_class: int | None = None,
+    split: str | None = None,
+    groups: str | None = None,
+    out: Path | None = None,
+    as_json: bool = False,
+    seed: int = 0,
+    jobs: int | None = None,
+    cluster: str | None = None,
+    quiet: bool = False,
 ) -> None:
     """Compare models on the same random splits of a data set or of your own files.
 
@@ -149,7 +84,7 @@ def compare(
     if dataset is None and interactions is not None:
         data = cli.read_interactions(interactions, user, item, rating, time)
     elif dataset is None:
-        data = cli.read_nodes(files, cli.reading(columns, None, id_column, ends, None), output)
+        data = cli.read_nodes(output, files, cli.column_plan(columns, None, id_column), ends)
     chosen: dict[str, Any] = {key: value for key, value in own.items() if value is not None}
     if groups is not None:
         chosen["groups"] = _groups(features, groups)
@@ -162,7 +97,7 @@ def compare(
             None if models is None else [word.strip() for word in models.split(",")],
             trials=trials,
             seed=seed,
-            options=_options(settings),
+            options=_options(given),
             **chosen,
             out=folder,
             workers=jobs,
@@ -245,7 +180,7 @@ def _write(found: Comparison, folder: Path) -> list[str]:
     drawn = figures(found)
     for name, figure in drawn.items():
         save_figure(figure, folder / f"{name}.png")
-    write_text(folder / "report.html", comparison_page(found).render())
+    write_text(folder / "report.html", comparison_page(found))
     return ["report.html", "table.csv", "trials.csv", *(f"{name}.png" for name in drawn)]
 
 
@@ -255,7 +190,7 @@ def _print_summary(found: Comparison, folder: Path, files: Sequence[str]) -> Non
 
     outcome = found.outcome
     print_table(metrics_rows(found, _PRINTED[found.task]))
-    typer.echo(f"{found.conclusion}\n")
+    tell(f"{found.conclusion}\n")
     trials = f"{len(outcome.done):,} of {counted(outcome.wanted, 'trial')} done"
     rows = [("trials", f"{trials}, {outcome.run:,} just now in {outcome.seconds:.0f} s")]
     rows += [("note", note) for note in alike_once(found.notes)]

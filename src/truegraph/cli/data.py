@@ -8,8 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from truegraph.cli.options import OUTPUT, option
-from truegraph.cli.output import check_target_folder, print_json, print_rows, print_table
+from truegraph.cli.output import check_target_folder, print_json, print_rows, print_table, tell
 
 data_commands = typer.Typer(
     no_args_is_help=True, help="List, show, fetch and export the named data sets."
@@ -56,7 +55,7 @@ def info_command(name: Name, as_json: Json = False) -> None:
     if as_json:
         print_json(document)
         return
-    typer.echo(f"{info.name}: {info.description}")
+    tell(f"{info.name}: {info.description}")
     rows = [(key, _number(value)) for key, value in document["statistics"].items()]
     rows += [
         (f"{key} in the paper", str(value)) for key, value in document.get("paper", {}).items()
@@ -80,15 +79,15 @@ def fetch_command(name: Name) -> None:
         info = data.dataset_info(name)
         source = None if info.can_fetch else info.source
         if source is None:
-            typer.echo(f"{name} is in {data.fetch_dataset(name)}")
+            tell(f"{name} is in {data.fetch_dataset(name)}")
             return
-    typer.echo(f"{name} needs no download ({source}).")
+    tell(f"{name} needs no download ({source}).")
 
 
 @data_commands.command("export", epilog="Example: truegraph data export cora --out cora")
 def export_command(
     name: Name,
-    out: Annotated[Path, option(OUTPUT, "Folder for the files.", metavar="FOLDER")],
+    out: Annotated[Path, typer.Option(help="Folder for the files.", metavar="FOLDER")],
 ) -> None:
     """Write a data set as .csv files, in the form in which the commands take your own."""
     check_target_folder("--out", out)
@@ -99,7 +98,7 @@ def export_command(
         files = export_interactions(load_interactions(name), out)
     else:
         files = export_nodes(load_dataset(name), out)
-    typer.echo("\n".join(str(file) for file in files))
+    tell("\n".join(str(file) for file in files))
 
 
 def _is_interactions(name: str) -> bool:

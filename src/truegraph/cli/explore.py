@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from truegraph.cli import options as cli
-from truegraph.cli.options import INPUT, OUTPUT, file_option, option
-from truegraph.cli.output import announce, check_target
+from truegraph.cli.output import announce, check_target, tell
 from truegraph.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,28 +14,13 @@ if TYPE_CHECKING:
 
 
 def explore(
-    graph: Annotated[
-        Path,
-        typer.Argument(
-            metavar="GRAPH",
-            help="A learned graph: the .npz file of truegraph learn --out or LearnedGraph.save.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    predictions: Annotated[
-        Path | None,
-        file_option(INPUT, "Predictions, as truegraph classify --out writes them."),
-    ] = None,
-    labels: cli.Labels = None,
-    features: cli.Features = None,
-    edges: Annotated[
-        Path | None, file_option(INPUT, "Edges of the observed graph, to compare with.")
-    ] = None,
-    centre: Annotated[
-        str | None,
-        option(INPUT, "Show only this node, its neighbours and theirs.", metavar="NAME"),
-    ] = None,
-    out: Annotated[Path, file_option(OUTPUT, "Page to write.")] = Path("explorer.html"),
+    graph: Path,
+    predictions: Path | None = None,
+    labels: Path | None = None,
+    features: Path | None = None,
+    edges: Path | None = None,
+    centre: str | None = None,
+    out: Path = Path("explorer.html"),
 ) -> None:
     """Write a page to look at a learned graph, walk along its edges and take nodes out of it.
 
@@ -65,7 +46,7 @@ def explore(
         title=f"{graph.name}: {found.n_nodes:,} nodes, {found.n_edges:,} edges",
     )
     page.save(out)
-    typer.echo(f"{found.n_nodes:,} nodes, {found.n_edges:,} edges. Page: {out}")
+    tell(f"{found.n_nodes:,} nodes, {found.n_edges:,} edges. Page: {out}")
 
 
 def _labels(path: Path, names: Sequence[str]) -> list[str | None]:

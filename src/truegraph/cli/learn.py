@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from truegraph.cli import options as cli
 from truegraph.cli.learn_partitioned import learned_in_partitions
-from truegraph.cli.options import INPUT, LARGE, MODEL, OUTPUT, option
-from truegraph.cli.output import GRAPHS, PICTURES, Output, write_table
+from truegraph.cli.output import GRAPHS, PICTURES, Output
 from truegraph.errors import InputError
 from truegraph.suggestions import suggestion
 from truegraph.wording import counted
 
 if TYPE_CHECKING:
-    from truegraph.data import ColumnPlan
     from truegraph.learning import Certificate, GraphPosterior, LearnedGraph
-    from truegraph.report.page import Part
 
 # Parameters of the learner; all else that --option names is one of its options.
 _PARAMETERS = {
@@ -33,90 +28,27 @@ _LEVEL, _CERTAIN = 0.9, 0.95  # of the posterior's intervals; probability of a c
 
 
 def learn(
-    source: Annotated[
-        str,
-        typer.Argument(
-            metavar="INPUT",
-            help="A row per node: a .npy, .npz, .csv, .parquet or .xlsx file, - for standard "
-            "input, or a folder of .parquet.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    metric: Annotated[
-        str,
-        option(
-            INPUT,
-            "Distance between rows: sqeuclidean, cosine, or precomputed, where INPUT holds a "
-            "symmetric matrix of distances; the stored entries of a sparse one are the candidate "
-            "pairs.",
-            metavar="METRIC",
-        ),
-    ] = "sqeuclidean",
-    columns: cli.Columns = None,
-    drop: cli.Drop = None,
-    id_column: cli.IdColumn = None,
-    degree: Annotated[
-        str, option(MODEL, "Average number of edges per node; auto is 8.", metavar="NUMBER|auto")
-    ] = "auto",
-    scope: Annotated[
-        str,
-        option(
-            MODEL,
-            "Optimal among the candidate pairs, or proved to be so among all pairs.",
-            metavar="candidates|global",
-        ),
-    ] = "candidates",
-    given: cli.Settings = None,
-    posterior: Annotated[
-        bool,
-        option(
-            MODEL,
-            "Say how certain the graph is; a .csv file then gets a row for every candidate pair, "
-            "with the columns mean, std, inclusion, lower and upper.",
-            "--posterior",
-        ),
-    ] = False,
-    seed: cli.Seed = 0,
-    out: Annotated[
-        list[Path] | None,
-        option(
-            OUTPUT,
-            "Graph: .npz (with its certificate and the plan of the columns), or .csv, .parquet or "
-            ".graphml (with the nodes' names); can be repeated, for its picture as a .png, .svg "
-            "or .pdf file, and for the page, which else goes beside the graph.",
-            metavar="FILE",
-        ),
-    ] = None,
-    as_json: cli.Json = False,
-    memory: Annotated[
-        str | None,
-        option(
-            LARGE,
-            "Memory of a process, such as 8GB; points that need more are learned in partitions.",
-            metavar="SIZE",
-            show_default="80 % of this machine's",
-        ),
-    ] = None,
-    cluster: Annotated[
-        str | None,
-        option(LARGE, "Run on the workers of a Dask scheduler.", metavar="ADDRESS"),
-    ] = None,
-    storage: Annotated[
-        Path | None,
-        option(
-            LARGE,
-            "Folder for intermediate results, on a disk that all workers see; with it, a killed "
-            "run continues.",
-            metavar="FOLDER",
-            show_default="beside --out",
-        ),
-    ] = None,
-    jobs: cli.Jobs = None,
-    quiet: cli.Quiet = False,
+    source: str,
+    metric: str = "sqeuclidean",
+    columns: str | None = None,
+    drop: str | None = None,
+    id_column: str | None = None,
+    degree: str = "auto",
+    scope: str = "candidates",
+    given: list[str] | None = None,
+    posterior: bool = False,
+    seed: int = 0,
+    out: list[Path] | None = None,
+    as_json: bool = False,
+    memory: str | None = None,
+    cluster: str | None = None,
+    storage: Path | None = None,
+    jobs: int | None = None,
+    quiet: bool = False,
 ) -> None:
     """Learn the most probable graph of a table of points, and say how good it is."""
     _check_source(source)
-    output = Output(out or (), as_json=as_json, quiet=quiet)
+    output = Output(out, as_json=as_json, quiet=quiet)
     output.say(f"Reading {source} ...")
     settings = _settings(given, metric, degree, scope, seed, jobs)
     large = {"memory": memory, "cluster": cluster, "storage": storage}
@@ -130,28 +62,44 @@ def learn(
             "graph in an .npz file, LearnedGraph.load(...).posterior() gives it later."
         )
     checked = _checked(settings)
-    points = _read(source, metric, columns, drop, id_column)
-    output.say(*points.notes)
+    matrix, names, table = _read(source, metric, columns, drop, id_column)
+    notes = [] if table is None else list(table.notes)
+    output.say(*notes)
     from truegraph.learning import inputs
 
-    inputs.check_input(source, points.matrix, metric, checked)
-    output.check_names(points.names, file)
+    inputs.check_input(source, matrix, metric, checked)
+    output.check_names(names, file)
     from truegraph.learning import GraphLearner
 
-    with output.working(None, 15) as heard:
+    plan = None if table is None else table.plan
+    with output.working(None, 15):
         learner = GraphLearner(**_arguments(settings), progress=not quiet)
-        graph = learner.fit(points.matrix).graph_.named(points.names).planned(points.plan)
+        graph = learner.fit(matrix).graph_.named(names).planned(plan)
     found = graph.posterior() if posterior else None
     if file is not None and found is not None:
-        write_table(found.to_pandas(_LEVEL), file)
-    elif file is not None:
-        output.write_graph(graph, file)
+        output.write_table(found.to_pandas(_LEVEL), file)
+    else:
+        output.write_graph(graph, names, file)
     if drawn is not None:
         from truegraph.report.plots import adjacency, save_figure
 
         title = f"Learned graph ({metric} distance)"
         save_figure(adjacency(graph.adjacency, title=title, by_cluster=True), drawn)
-    _finish(graph, found, points, source, metric, output, heard)
+        output.written.append(drawn)
+    about = None if found is None else _posterior_facts(found)
+    document = graph_document(source, metric, graph) | {"posterior": about, "notes": notes}
+    document["statistics"] |= {"rows": matrix.shape[0], "columns": matrix.shape[1]}
+    shown = None if metric == "precomputed" else matrix if table is None else table.values
+    output.finish(
+        document,
+        f"Learned a graph of {graph.n_nodes:,} nodes and {counted(graph.n_edges, 'edge')}; "
+        f"{mean_degree(graph.certificate)}",
+        title=f"Graph of {Path(source).name}",
+        answer=expected_gap(graph.certificate),
+        learned=_solver_facts(graph.certificate, about),
+        parts=lambda: _parts(graph, shown),
+        plan=plan,
+    )
 
 
 def _check_source(source: str) -> None:
@@ -174,33 +122,21 @@ def _check_source(source: str) -> None:
         )
 
 
-class _Points(NamedTuple):
-    """What a file holds: as it stands there, and as numbers."""
-
-    values: Any
-    matrix: Any
-    names: Any = None
-    plan: ColumnPlan | None = None
-    notes: Sequence[str] = ()
-
-
 def _read(
     path: str, metric: str, columns: str | None, drop: str | None, id_column: str | None
-) -> _Points:
-    """Read the points, or the distances, of a file."""
+) -> tuple[Any, Any, Any]:
+    """Return points or distances as numbers, the nodes' names, and a table as it stands there."""
     if Path(path).suffix.lower() in (".npy", ".npz"):
         from truegraph.data.point_files import read_array  # not pandas, which takes a second
 
-        matrix, names = read_array(path)
-        return _Points(None if metric == "precomputed" else matrix, matrix, names)
+        return *read_array(path), None
     from truegraph.data.feature_files import read_distances, read_features
 
     if metric == "precomputed":
-        matrix, names = read_distances(path)
-        return _Points(None, matrix, names)
+        return *read_distances(path), None
     found = read_features(path, cli.column_plan(columns, drop, id_column))
     _refuse_edges(path, found.values)
-    return _Points(found.values, found.matrix(), found.names, found.plan, found.notes)
+    return found.matrix(), found.names, found
 
 
 def _refuse_edges(path: str, table: Any) -> None:
@@ -247,45 +183,61 @@ def _checked(settings: dict[str, Any]) -> Any:
     return check_settings(_PARAMETERS | _arguments(settings))
 
 
-def _finish(
-    graph: LearnedGraph,
-    posterior: GraphPosterior | None,
-    points: _Points,
-    source: str,
-    metric: str,
-    output: Output,
-    heard: Sequence[str],
-) -> None:
-    certificate = graph.certificate
-    about = None if posterior is None else _posterior_facts(posterior)
-    rows, columns = points.matrix.shape
-    document: dict[str, Any] = {
+# --- what is told, also of graphs in partitions ---------------------------------------------------
+
+
+def graph_document(source: str, metric: str, graph: Any) -> dict[str, Any]:
+    """Return the beginning of a document: sizes and certificate of a graph."""
+    document = {
         "files": {"points": source},
-        "statistics": {"rows": rows, "columns": columns, "distance": metric},
+        "statistics": {"distance": metric},
         **{"nodes": graph.n_nodes, "edges": graph.n_edges},
-        **certificate.as_dict(),
-        **{"posterior": about, "notes": list(points.notes)},
+        **graph.certificate.as_dict(),
     }
     stages = document["seconds"]
-    document |= {"stages": stages, "seconds": stages.get("total", sum(stages.values()))}
+    return document | {"stages": stages, "seconds": stages.get("total", sum(stages.values()))}
+
+
+def mean_degree(certificate: Certificate) -> str:
+    """Return the mean degree, and the wanted one."""
     wanted = certificate.wanted_degree
     asked = "" if wanted is None else f" ({wanted:g} wanted)"
+    return f"mean degree {certificate.degree:.4g}{asked}"
+
+
+def expected_gap(certificate: Certificate) -> dict[str, str]:
+    """Return how near a graph is to the best one, and what that rests on."""
+    is_global = certificate.scope == "global"
+    solved = "proved" if certificate.converged else "NOT solved, only proved"
+    searched = f"{certificate.search} search, recall {certificate.recall:.3f}"
+    found = "as given" if certificate.search == "given" else searched
+    todo = "" if is_global else "--scope global proves it among all pairs of plain distances"
+    return {
+        "expected": f"{solved} within {certificate.relative_gap:.1e} of the best graph among "
+        f"{'all pairs' if is_global else 'the candidate pairs'}",
+        "rests on": "the duality gap; "
+        f"{counted(certificate.candidate_pairs, 'candidate pair')}, {found}",
+        "to do": todo if certificate.converged else "raise max_iter or tol with --option",
+    }
+
+
+def _solver_facts(certificate: Certificate, posterior: dict[str, Any] | None) -> dict[str, Any]:
+    """Return facts of solver and posterior: no probability without what it depends on."""
     ended = "converged" if certificate.converged else "NOT converged"
-    output.finish(
-        document,
-        title=f"Graph of {Path(source).name}",
-        headline=f"Learned a graph of {graph.n_nodes:,} nodes and "
-        f"{counted(graph.n_edges, 'edge')}; mean degree {certificate.degree:.4g}{asked}",
-        verdict=verdict(certificate),
-        learned={
-            "solver": f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})",
-            "theta": f"{certificate.theta:.6g}",
-            **({} if about is None else _posterior_rows(about)),
-        },
-        parts=lambda: _parts(graph, points),
-        plan=points.plan,
-        warnings=heard,
-    )
+    facts = {
+        "solver": f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})",
+        "theta": f"{certificate.theta:.6g}",
+    }
+    if posterior is None:
+        return facts
+    return facts | {
+        "posterior": f"{posterior['method']}; concentration {posterior['concentration']:.4g}, "
+        f"{posterior['candidate_pairs']:,} candidates; not calibrated to data",
+        "edges": f"{posterior['expected_edges']:,.0f} expected with a weight above "
+        f"{posterior['threshold']:.3g}; {posterior['certain_edges']:,} certain (probability above "
+        f"{_CERTAIN:g}), {posterior['open_pairs']:,} open",
+        "mean weights": f"{posterior['weight_ratio']:.3f} times those of the learned graph in all",
+    }
 
 
 def _posterior_facts(posterior: GraphPosterior) -> dict[str, Any]:
@@ -304,41 +256,10 @@ def _posterior_facts(posterior: GraphPosterior) -> dict[str, Any]:
     }
 
 
-def _posterior_rows(about: dict[str, Any]) -> dict[str, str]:
-    """Return facts of a posterior: no probability without what it depends on."""
-    given = f"concentration {about['concentration']:.4g}, {about['candidate_pairs']:,} candidates"
-    edges = (
-        f"{about['expected_edges']:,.0f} expected with a weight above {about['threshold']:.3g}; "
-        f"{about['certain_edges']:,} certain (probability above {_CERTAIN:g}), "
-        f"{about['open_pairs']:,} open"
-    )
-    return {
-        "posterior": f"{about['method']}; {given}; not calibrated to data",
-        "edges": edges,
-        "mean weights": f"{about['weight_ratio']:.3f} times those of the learned graph in all",
-    }
-
-
-def verdict(certificate: Certificate, candidates: str = "the candidate pairs") -> dict[str, str]:
-    """Return how near a graph is to the best one, and what that rests on."""
-    is_global = certificate.scope == "global"
-    solved = "proved" if certificate.converged else "NOT solved, only proved"
-    searched = f"{certificate.search} search, recall {certificate.recall:.3f}"
-    found = "as given" if certificate.search == "given" else searched
-    todo = "" if is_global else "--scope global proves it among all pairs of plain distances"
-    return {
-        "expected": f"{solved} within {certificate.relative_gap:.1e} of the best graph among "
-        f"{'all pairs' if is_global else candidates}",
-        "rests on": "the duality gap; "
-        f"{counted(certificate.candidate_pairs, 'candidate pair')}, {found}",
-        "to do": todo if certificate.converged else "raise max_iter or tol with --option",
-    }
-
-
-def _parts(graph: LearnedGraph, points: _Points) -> Iterator[Part]:
+def _parts(graph: LearnedGraph, values: Any) -> Iterable[Any]:
     from truegraph.report.explorer.page import explorer_part
     from truegraph.report.page import first_rows
 
     edges = graph.to_pandas().sort_values("weight", ascending=False, kind="stable")
     strongest = first_rows("Strongest edges", "Pairs that should be close neighbours.", edges)
-    return chain([strongest], explorer_part(graph, features=points.values))
+    return chain([strongest], explorer_part(graph, features=values))

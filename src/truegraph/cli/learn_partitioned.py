@@ -6,13 +6,10 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from truegraph.cli.output import Output, compilation_note
 from truegraph.errors import DataError, InputError
-
-if TYPE_CHECKING:
-    from truegraph.learning.partitioned.graph import PartitionedGraph
 
 _SHARE = 0.8  # of the machine's memory, that a graph may take
 _TIMEOUT = 15  # seconds to reach the scheduler
@@ -42,12 +39,35 @@ def learned_in_partitions(
             "--memory."
         )
     folder = large["storage"] or out.with_name(f"{out.name}.work")
-    graph = _learned(source, settings, limit, large["cluster"], folder, output)
+    parameters = {name: settings[name] for name in _PARAMETERS if name in settings}
+    options = {name: settings[name] for name in settings if name not in parameters}
+    output.say(*compilation_note(20), f"Learning in partitions, in {folder} ...")
+    from truegraph.learning.partitioned.one_call import learn_graph
+
+    with _client(large["cluster"]) as client:
+        where = {"client": client, "memory": limit, "storage": folder}
+        shown = not output.quiet
+        graph = learn_graph(source, **parameters, options=options, **where, progress=shown)
     graph.write_parquet(out)
+    output.written.append(out)
     if large["storage"] is None:
         shutil.rmtree(folder, ignore_errors=True)
     _finish(graph, source, settings["metric"], output)
     return True
+
+
+def _finish(graph: Any, source: str, metric: str, output: Output) -> None:
+    from truegraph.cli.learn import expected_gap, graph_document, mean_degree
+
+    parts = {"partitions": graph.n_partitions, "notes": []}
+    output.finish(
+        graph_document(source, metric, graph) | parts,
+        f"Learned a graph of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges in "
+        f"{graph.n_partitions} partitions; {mean_degree(graph.certificate)}",
+        title=f"Graph of {Path(source).name}",
+        answer=expected_gap(graph.certificate),
+        learned={},
+    )
 
 
 def _limit(source: str, settings: Mapping[str, Any], large: Mapping[str, Any]) -> float | None:
@@ -101,31 +121,6 @@ def _check(settings: Mapping[str, Any], posterior: bool) -> None:
         )
 
 
-def _learned(
-    source: str,
-    settings: Mapping[str, Any],
-    limit: float,
-    cluster: str | None,
-    folder: Path,
-    output: Output,
-) -> PartitionedGraph:
-    output.say(*compilation_note(20), f"Learning in partitions, in {folder} ...")
-    parameters = {name: settings[name] for name in _PARAMETERS if name in settings}
-    options = {name: value for name, value in settings.items() if name not in parameters}
-    from truegraph.learning.partitioned.one_call import learn_graph
-
-    with _client(cluster) as client:
-        return learn_graph(
-            source,
-            **parameters,
-            options=options,
-            client=client,
-            memory=limit,
-            storage=folder,
-            progress=not output.quiet,
-        )
-
-
 @contextmanager
 def _client(address: str | None) -> Iterator[Any]:
     if address is None:
@@ -145,27 +140,3 @@ def _client(address: str | None) -> Iterator[Any]:
         yield client
     finally:
         client.close()
-
-
-def _finish(graph: PartitionedGraph, source: str, metric: str, output: Output) -> None:
-    from truegraph.cli.learn import verdict
-
-    certificate = graph.certificate
-    document: dict[str, Any] = {
-        "files": {"points": source},
-        "statistics": {"distance": metric},
-        **{"nodes": graph.n_nodes, "edges": graph.n_edges, "partitions": graph.n_partitions},
-        **certificate.as_dict(),
-        "notes": [],
-    }
-    stages = document["seconds"]
-    document |= {"stages": stages, "seconds": stages.get("total", sum(stages.values()))}
-    output.finish(
-        document,
-        title=f"Graph of {Path(source).name}",
-        headline=f"Learned a graph of {graph.n_nodes:,} nodes and {graph.n_edges:,} edges in "
-        f"{graph.n_partitions} partitions; mean degree {certificate.degree:.4g}",
-        verdict=verdict(certificate),
-        learned={},
-        parts=lambda: [],
-    )

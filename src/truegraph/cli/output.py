@@ -1,16 +1,20 @@
-"""Where answers go: checks before the work begins, what is written, and what is printed."""
+"""Where answers go: checks before the work begins, what is written, and what is printed.
+
+Whatever is printed passes `printable`: names and cells of a file cannot steer the terminal.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,22 +26,28 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from truegraph.learning import LearnedGraph
-    from truegraph.report.page import Entry, Part
 
 GRAPHS = (".npz", ".csv", ".parquet", ".graphml")
 PICTURES = (".png", ".svg", ".pdf")
 OURS = InputWarning | AnswerWarning | ConvergenceWarning
 _ESCAPE = "TRUEGRAPH_ESCAPE_FORMULAS"
+_LAST_CONTROL = "\x9f"
 
 
-@dataclass(frozen=True)
 class Output:
     """Where one answer goes: files by their endings, a folder for the model, what is printed."""
 
-    out: Sequence[Path] = ()
-    save: Path | None = None
-    as_json: bool = False
-    quiet: bool = False
+    def __init__(
+        self,
+        out: Sequence[Path] | None = None,
+        save: Path | None = None,
+        as_json: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self.out, self.save, self.as_json, self.quiet = out or (), save, as_json, quiet
+        self.written: list[Path] = []
+        self.warnings: list[str] = []
+        self._began = time.perf_counter()
 
     def file(self, *endings: str) -> Path | None:
         """Return the file of --out with one of these endings, if there is one."""
@@ -76,16 +86,14 @@ class Output:
         known = [ending for kind in (*kinds, (".html",)) for ending in kind]
         for kind in kinds:
             self.file(*kind)
-        targets: list[tuple[str, Path, Sequence[str]]] = [
-            ("--out", path, known) for path in (*self.out, self.page) if path is not None
-        ]
+        targets = [("--out", path, known) for path in (*self.out, self.page)]
         targets += [
-            (f"--{name.replace('_', '-')}", path, endings)
-            for name, (path, endings) in more.items()
-            if path is not None
+            (f"--{n.replace('_', '-')}", path, list(kind)) for n, (path, kind) in more.items()
         ]
         seen: dict[Path, str] = {}
         for option, path, endings in targets:
+            if path is None:
+                continue
             check_target(option, path, endings, sources)
             if seen.setdefault(path.absolute(), option) != option:
                 raise InputError(f"{seen[path.absolute()]} and {option} are both {path}; give two.")
@@ -95,27 +103,61 @@ class Output:
 
     def say(self, *lines: str) -> None:
         """Print at once what is about to happen, or what was noticed, unless --quiet."""
-        if not self.quiet:
-            for line in lines:
-                announce(line)
+        for line in () if self.quiet else lines:
+            announce(line)
 
     @contextmanager
-    def working(self, jobs: int | None, seconds: int = 30) -> Iterator[list[str]]:
-        """Yield a list that collects the warnings of the work; `seconds` to compile at first."""
+    def working(self, jobs: int | None, seconds: int = 30) -> Iterator[None]:
+        """Collect the warnings of the work and time it; `seconds` to compile at first."""
         self.say(*compilation_note(seconds))
         from truegraph.runtime.threads import use_threads
 
-        with recorded_warnings() as heard, use_threads(jobs):
-            yield heard
+        self._began = time.perf_counter()
+        with self._recorded_warnings(), use_threads(jobs):
+            yield
 
-    def write_graph(self, graph: LearnedGraph, path: Path) -> None:
+    @contextmanager
+    def _recorded_warnings(self) -> Iterator[None]:
+        with warnings.catch_warnings():
+            show = warnings.showwarning
+
+            def record(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
+                if issubclass(category, OURS):
+                    self.warnings.append(str(message))
+                show(message, category, *more, **named)
+
+            warnings.showwarning = record
+            for category in OURS.__args__:
+                warnings.simplefilter("always", category)
+            yield
+
+    def write_table(self, table: pd.DataFrame, path: Path | None = None) -> None:
+        """Write a table as a .csv file, by default that of the answers."""
+        from truegraph.data.tables import write_csv
+
+        write_csv(table, path or self.answers, escape=_escapes())
+        self.written.append(path or self.answers)
+
+    def write_graph(self, graph: LearnedGraph | None, names: Any, path: Path | None) -> None:
         """Write a learned graph: .npz with its certificate, others with the nodes' names."""
         from truegraph.data.graph_files import write_graph
 
+        if graph is None and path is not None:  # "auto" may have no use for one
+            self.say(f"No graph was learned: {path} is not written.")
+        if graph is None or path is None:
+            return
+        graph = graph.named(names)
         if path.suffix.lower() == ".npz":
             graph.save(path)
         else:
             write_graph(path, graph.adjacency, graph.names, escape=_escapes())
+        self.written.append(path)
+
+    def save_model(self, estimator: Any) -> None:
+        """Save a fitted estimator, if --save asks for it."""
+        if self.save is not None:
+            estimator.save(self.save)
+            self.written.append(self.save)
 
     def check_names(self, names: Any, path: Path | None) -> None:
         """Raise for names that the format of a graph cannot hold, before the work."""
@@ -127,51 +169,55 @@ class Output:
     def finish(
         self,
         document: dict[str, Any],
+        headline: str,
         *,
         title: str,
-        headline: str,
-        verdict: Mapping[str, str],
+        answer: Mapping[str, str],
         learned: Mapping[str, Any],
-        parts: Callable[[], Iterable[Part]],
+        parts: Callable[[], Iterable[Any]] = list,
         plan: Any = None,
-        warnings: Sequence[str] = (),
-        also: Sequence[Path | None] = (),
     ) -> None:
-        """Write the page, and print the document or a summary; arguments as of `answer_page`.
-
-        `also` are further files that were written.
-        """
-        from truegraph.runtime.memory import peak_memory_mb
-
+        """Write the page, and print the document or a summary; arguments as of `answer_page`."""
+        document.setdefault("seconds", round(time.perf_counter() - self._began, 3))
         if self.page is not None:
             from truegraph.data.storage import write_text
             from truegraph.report.page import answer_page
 
-            page = answer_page(
-                title,
-                headline,
-                document,
-                verdict=verdict,
-                learned=learned,
-                parts=list(parts()),
-                plan=plan,
-                warnings=warnings,
-            )
-            write_text(self.page, page.render())
-        written = [*(path for path in self.out if path != self.page), *also, self.save, self.page]
+            heads = (title, headline, document, answer, learned)
+            text = answer_page(*heads, list(parts()), plan=plan, warnings=self.warnings)
+            write_text(self.page, text)
+            self.written.append(self.page)
+        paths = [str(path) for path in self.written]
         if self.as_json:
-            paths = [str(path) for path in written if path is not None]
-            memory = {"peak_memory_mb": peak_memory_mb(), "warnings": list(warnings)}
-            print_json(document | {"verdict": dict(verdict)} | memory | {"written": paths})
+            from truegraph.runtime.memory import peak_memory_mb
+
+            more = {"answer": dict(answer), "peak_memory_mb": peak_memory_mb()}
+            print_json(document | more | {"warnings": self.warnings, "written": paths})
         elif not self.quiet:
-            typer.echo(headline)
-            known = [(name, value) for name, value in verdict.items() if value]
-            known += [(name, _shown(value)) for name, value in learned.items() if value is not None]
-            known += [("note", note) for note in document["notes"]]
-            known.append(("seconds", f"{document['seconds']:.2f}"))
-            paths = [str(path) for path in written if path is not None]
-            known.append(("written", ", ".join(paths) or "nothing; name a file with --out"))
-            print_rows(known)
+            tell(headline)
+            facts = [(name, value) for name, value in answer.items() if value]
+            facts += [(name, _shown(fact)) for name, fact in learned.items() if fact is not None]
+            facts += [("note", note) for note in document["notes"]]
+            facts.append(("seconds", f"{document['seconds']:.2f}"))
+            print_rows([*facts, ("written", ", ".join(paths) or "nothing; name a file with --out")])
+
+
+def answered(files: Mapping[str, Any], data: Any, **settings: Any) -> dict[str, Any]:
+    """Return the beginning of a document: what was asked for, and what came in."""
+    paths = {name: None if path is None else str(path) for name, path in files.items()}
+    came_in = {"statistics": data.statistics(), "fingerprint": data.fingerprint}
+    return {"files": paths, **settings, **came_in}
+
+
+def fitted(
+    kind: type, document: Mapping[str, Any], output: Output, *data: Any, **named: Any
+) -> Any:
+    """Return an estimator with the model, the options and the seed of a document, fitted."""
+    from truegraph.options import estimator_arguments
+
+    own = {"random_state": document["seed"], "progress": not output.quiet}
+    own["model"] = document["model"]
+    return kind(**estimator_arguments(kind, document["options"], **own)).fit(*data, **named)
 
 
 def _shown(value: Any) -> str:
@@ -181,13 +227,6 @@ def _shown(value: Any) -> str:
 def _escapes() -> bool:
     """Whether names that a spreadsheet would run as formulas get an apostrophe in .csv files."""
     return os.environ.get(_ESCAPE, "") not in ("", "0")
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as a .csv file."""
-    from truegraph.data.tables import write_csv
-
-    write_csv(table, path, escape=_escapes())
 
 
 # --- checks before the work -----------------------------------------------------------------------
@@ -206,6 +245,8 @@ def check_target(
         )
     if path.is_dir():
         raise InputError(f"{option} {path} is a folder; give the name of a file in it.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{option} {path} is a device or a pipe; give the name of a file.")
     for source in sources:
         if source is not None and path.exists() and source.exists() and path.samefile(source):
             raise InputError(f"{option} {path} would overwrite INPUT; choose another name.")
@@ -237,27 +278,27 @@ def _check_folder(option: str, path: Path) -> None:
 # --- what is printed ------------------------------------------------------------------------------
 
 
-@contextmanager
-def recorded_warnings() -> Iterator[list[str]]:
-    """Yield a list that collects the warnings meant for users; they are shown as well."""
-    heard: list[str] = []
-    with warnings.catch_warnings():
-        show = warnings.showwarning
+def printable(text: str) -> str:
+    r"""Return a text in which characters that steer a terminal are spelt out.
 
-        def record(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
-            if issubclass(category, OURS):
-                heard.append(str(message))
-            show(message, category, *more, **named)
+    >>> print(printable("red: \x1b[31m, backwards: \u202e, letters: é, 中"))
+    red: \x1b[31m, backwards: \u202e, letters: é, 中
+    """
+    return "".join(one if _is_harmless(one) else repr(one)[1:-1] for one in text)
 
-        warnings.showwarning = record
-        for category in OURS.__args__:
-            warnings.simplefilter("always", category)
-        yield heard
+
+def _is_harmless(one: str) -> bool:
+    return one.isprintable() or one in "\n\t" or (one.isspace() and one > _LAST_CONTROL)
 
 
 def announce(text: str) -> None:
     """Print at once to standard error what is about to happen, before anything slow."""
-    print(text, file=sys.stderr, flush=True)
+    print(printable(text), file=sys.stderr, flush=True)
+
+
+def tell(text: str) -> None:
+    """Print to standard output."""
+    typer.echo(printable(text))
 
 
 def compilation_note(seconds: int) -> list[str]:
@@ -270,22 +311,25 @@ def compilation_note(seconds: int) -> list[str]:
 
 def print_json(document: Any) -> None:
     """Print one JSON document on standard output."""
-    typer.echo(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+    typer.echo(
+        re.sub("[\x7f-\x9f\u202a-\u202e\u2066-\u2069]", lambda at: f"\\u{ord(at[0]):04x}", text)
+    )
 
 
 def print_rows(rows: Sequence[tuple[str, str]]) -> None:
     """Print facts under each other, their names in a column of their own."""
     width = max(len(name) for name, _ in rows)
     for name, fact in rows:
-        typer.echo(f"  {name:<{width}}  {fact}")
+        tell(f"  {name:<{width}}  {' '.join(fact.split(chr(10)))}")
 
 
-def print_table(rows: Sequence[Sequence[str | Entry]]) -> None:
+def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print a table, cut between columns if it is wider than the terminal."""
     typer.echo(plain(rows, shutil.get_terminal_size().columns))
 
 
-def plain(rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
+def plain(rows: Sequence[Sequence[str]], width: int | None = None) -> str:
     """Lay out rows, the headings first, in columns; an asterisk marks bold entries.
 
     A table wider than `width` is cut into several, each with the first column.
@@ -304,6 +348,5 @@ def plain(rows: Sequence[Sequence[Any]], width: int | None = None) -> str:
     )
 
 
-def _words(item: Any) -> str:
-    text = item if isinstance(item, str) else item.text
-    return " ".join(text.split()) + ("*" if getattr(item, "bold", False) else "")
+def _words(item: str) -> str:
+    return printable(" ".join(item.split())) + ("*" if getattr(item, "bold", False) else "")

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from truegraph.cli import options as cli
-from truegraph.cli.options import INPUT, file_option
-from truegraph.cli.output import Output, print_json, write_table
+from truegraph.cli.output import Output, print_json, tell
 from truegraph.errors import InputError
 from truegraph.wording import counted
 
@@ -21,32 +17,21 @@ _SHARE = 0.9  # of the intervals of numbers
 
 
 def predict(
-    model: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MODEL",
-            help="The folder of truegraph classify --save.",
-            rich_help_panel=INPUT,
-        ),
-    ],
-    features: Annotated[
-        Path | None, file_option(INPUT, "New rows, with the columns of the fitted table.")
-    ] = None,
-    edges: Annotated[
-        Path | None, file_option(INPUT, "Edges of the new nodes with fitted ones or each other.")
-    ] = None,
-    out: Annotated[
-        list[Path] | None, file_option(cli.OUTPUT, "Predictions, a .csv file (required).")
-    ] = None,
-    as_json: cli.Json = False,
+    model: Path,
+    features: Path | None = None,
+    edges: Path | None = None,
+    out: list[Path] | None = None,
+    as_json: bool = False,
 ) -> None:
     """Predict classes or numbers of new rows by a saved model; nothing is trained again."""
-    output = Output(out or (), as_json=as_json)
+    output = Output(out, as_json=as_json)
     if features is None and edges is None:
         raise InputError("there is nothing to predict; give --features, --edges or both.")
     output.check([features, edges])
     output.say(f"Reading {model} ...")
-    estimator = _loaded(model)
+    from truegraph import NodeClassifier, NodeRegressor, saving
+
+    estimator: Any = saving.load((NodeClassifier, NodeRegressor), model)
     rows, names = _rows(features, estimator)
     pairs, names = _pairs(edges, names, estimator)
     if pairs is None and estimator.has_graph_:
@@ -55,18 +40,11 @@ def predict(
             "predicted from their features alone. Give --edges if they have any."
         )
     table = _predicted(estimator, rows, pairs, names)
-    write_table(table, output.answers)
+    output.write_table(table)
     if as_json:
         print_json({"model": str(model), "rows": len(table), "written": [str(output.answers)]})
     else:
-        typer.echo(f"Predicted {counted(len(table), 'row')}; written {output.answers}")
-
-
-def _loaded(folder: Path) -> Any:
-    """Return the estimator that a folder holds."""
-    from truegraph import NodeClassifier, NodeRegressor, saving
-
-    return saving.load((NodeClassifier, NodeRegressor), folder)
+        tell(f"Predicted {counted(len(table), 'row')}; written {output.answers}")
 
 
 def _rows(path: Path | None, estimator: Any) -> tuple[Any, list[str]]:

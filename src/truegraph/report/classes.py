@@ -55,11 +55,11 @@ def _rounded(values: Any) -> Any:
 
 
 def class_parts(
-    found: pd.DataFrame, judged: pd.DataFrame | None, coverage: float | None
+    found: pd.DataFrame, rated: pd.DataFrame | None, coverage: float | None
 ) -> Iterator[Part]:
     """Yield the parts of a page about predicted classes.
 
-    `found` is a table of predictions, `judged` one of observed edges with the probability that
+    `found` is a table of predictions, `rated` one of observed edges with the probability that
     each is real, the least probable first.
     """
     rest = found[found["given"] == "false"]
@@ -82,11 +82,11 @@ def class_parts(
             "neighbours or of all labelled nodes. Check whether they belong to the data.",
             rest.sort_values("novelty", ascending=False, kind="stable"),
         )
-    suspect = None if judged is None else judged[judged["probability"] <= SUSPECT]
-    if judged is not None and suspect is not None and len(suspect):
+    suspect = None if rated is None else rated[rated["probability"] <= SUSPECT]
+    if rated is not None and suspect is not None and len(suspect):
         yield first_rows(
             "Edges that look false",
-            f"{counted(len(suspect), 'observed edge')} of {len(judged):,} look more like random "
+            f"{counted(len(suspect), 'observed edge')} of {len(rated):,} look more like random "
             "pairs of nodes than like the other edges: by their features, their other neighbours "
             "and the predicted classes of both ends. The probability is that of being real.",
             suspect,

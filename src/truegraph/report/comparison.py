@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from truegraph.errors import InputError
-from truegraph.report.page import Entry, Page, Part, facts, first_rows, notes, picture, table
+from truegraph.report.page import Entry, Part, facts, first_rows, notes, page_html, picture, table
 from truegraph.report.plots import paired_differences, reliability
 from truegraph.wording import alike_once, counted
 
@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from truegraph.runner import Record
 
 
-def comparison_page(found: Comparison) -> Page:
-    """Return the page of a comparison, the answer first."""
-    title = f"{found.task} on {found.name}: {', '.join(found.models)}"
-    return Page(title, found.conclusion, list(_parts(found)))
+def comparison_page(found: Comparison) -> str:
+    """Return the page of a comparison, the answer first, as HTML."""
+    return page_html(_title(found), found.conclusion, list(_parts(found)))
+
+
+def _title(found: Comparison) -> str:
+    return f"{found.task} on {found.name}: {', '.join(found.models)}"
 
 
 def _parts(found: Comparison) -> Iterator[Part]:
@@ -93,7 +96,7 @@ def _best(found: Comparison, name: str) -> list[str]:
 
 def _tests(found: Comparison) -> Part:
     metric = found.metrics[found.main_metric]
-    rows: list[list[str | Entry]] = [["against", "pairs", f"difference, {metric.heading}", "p"]]
+    rows: list[list[str]] = [["against", "pairs", f"difference, {metric.heading}", "p"]]
     for model, test in found.tests.items():
         difference = Entry(metric.signed(test.mean_difference), test.mean_difference)
         p_value = Entry(f"{test.p_value:.2g}", test.p_value, test.p_value < 0.05)
@@ -210,15 +213,15 @@ def _facts(found: Comparison) -> dict[str, str]:
 
 def few_lines(found: Comparison) -> str:
     """Return what a notebook shows: title, conclusion and table, escaped."""
-    page, rows = comparison_page(found), metrics_rows(found)
-    head = "".join(f"<th>{html.escape(entry.text)}</th>" for entry in rows[0])
+    rows = metrics_rows(found)
+    head = "".join(f"<th>{html.escape(entry)}</th>" for entry in rows[0])
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[1:])
     return (
-        f"<b>{html.escape(page.title)}</b><p>{html.escape(page.summary)}</p>"
+        f"<b>{html.escape(_title(found))}</b><p>{html.escape(found.conclusion)}</p>"
         f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     )
 
 
 def _cell(entry: Entry) -> str:
-    text = html.escape(entry.text)
+    text = html.escape(entry)
     return f"<td><b>{text}</b></td>" if entry.bold else f"<td>{text}</td>"

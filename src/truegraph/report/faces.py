@@ -62,13 +62,13 @@ def _graph_facts(graph: LearnedGraph) -> Facts:
 
 def _certificate_facts(found: Certificate) -> Facts:
     among = "all pairs" if found.scope == "global" else f"{found.candidate_pairs:,} candidate pairs"
-    verdict = "proved within" if found.converged else "NOT converged: only within"
+    proof = "proved within" if found.converged else "NOT converged: only within"
     degree = f"{found.degree:.4g}"
     if found.wanted_degree is not None:
         degree += f" ({found.wanted_degree:g} wanted)"
     seconds = ", ".join(f"{name} {value:.2f}" for name, value in found.seconds.items())
     return [
-        ("optimality", f"{verdict} {found.relative_gap:.1e} of the best among {among}"),
+        ("optimality", f"{proof} {found.relative_gap:.1e} of the best among {among}"),
         ("search", f"{found.search}, {found.recall:.1%} of the true neighbours found on a sample"),
         ("edges per node", degree),
         ("solver", f"{found.solver}, {found.iterations} iterations; theta {found.theta:.4g}"),

@@ -11,7 +11,6 @@ import hashlib
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from truegraph.report.plots.style import COLOURS
@@ -26,46 +25,30 @@ _FIGURE = re.compile(r"[+−-]?[\d,]*\.?\d+(e[+-]?\d+)?( ?%)?( ± [\d.]+)?$")
 _FIRST = 20  # rows of a DataFrame that a page shows
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(str):
     """An entry of a table: its text, the value it is sorted by (None: its text), if it is bold."""
 
-    text: str
-    value: float | None = None
-    bold: bool = False
+    value: float | None
+    bold: bool
+
+    def __new__(cls, text: str, value: float | None = None, bold: bool = False) -> Entry:
+        """Return the text with what is known of it."""
+        entry = super().__new__(cls, text)
+        entry.value, entry.bold = value, bold
+        return entry
 
 
-Rows = Sequence[Sequence[str | Entry]]  # the headings first; the first column names the rows
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of a page: what stands under a heading.
-
-    Attributes
-    ----------
-    heading : str
-    kind : str
-        "table", "facts", "notes", "picture" or "embedded".
-    content : dict
-        What the template shows of this kind.
-    alarm : bool
-        Whether it reports something that went wrong.
-    """
-
-    heading: str
-    kind: str
-    content: Mapping[str, Any]
-    alarm: bool = False
+Rows = Sequence[Sequence[str]]  # the headings first; the first column names the rows
+Part = Mapping[str, Any]  # of a page: heading, kind and what the template shows of this kind
 
 
 def table(heading: str, caption: str, rows: Rows, *, alarm: bool = False) -> Part:
     """Return a table; columns of words are told from those of figures."""
-    cells = [[_entry(item) for item in row] for row in rows[1:]]
+    cells = [[one if isinstance(one, Entry) else Entry(one) for one in row] for row in rows[1:]]
     columns = range(1, len(rows[0]))
-    is_text = [True, *(not all(_is_figure(row[at].text) for row in cells) for at in columns)]
-    content = {"caption": caption, "head": rows[0], "cells": cells, "is_text": is_text}
-    return Part(heading, "table", content, alarm)
+    is_text = [True, *(not all(_is_figure(row[at]) for row in cells) for at in columns)]
+    shown = {"caption": caption, "head": rows[0], "cells": cells, "is_text": is_text}
+    return {"heading": heading, "kind": "table", "alarm": alarm, **shown}
 
 
 def first_rows(heading: str, caption: str, frame: pd.DataFrame) -> Part:
@@ -78,28 +61,24 @@ def first_rows(heading: str, caption: str, frame: pd.DataFrame) -> Part:
 def facts(heading: str, values: Mapping[str, Any]) -> Part:
     """Return names and values; those that are None are left out."""
     known = {name: _text(value) for name, value in values.items() if value is not None}
-    return Part(heading, "facts", {"facts": known})
+    return {"heading": heading, "kind": "facts", "facts": known}
 
 
 def notes(heading: str, sentences: Sequence[str]) -> Part:
     """Return sentences, one below the other."""
-    return Part(heading, "notes", {"notes": list(sentences)})
+    return {"heading": heading, "kind": "notes", "notes": list(sentences)}
 
 
 def picture(heading: str, caption: str, figure: Figure, alternative: str) -> Part:
     """Return a figure, with what it shows in words for those who cannot see it."""
-    content = {"caption": caption, "figure": figure, "alternative": alternative}
-    return Part(heading, "picture", content)
+    shown = {"caption": caption, "figure": figure, "alternative": alternative}
+    return {"heading": heading, "kind": "picture", **shown}
 
 
 def embedded(heading: str, caption: str, html: str, script_hash: str) -> Part:
     """Return a whole page in a frame; the outer page allows its only script by `script_hash`."""
-    content = {"caption": caption, "html": html, "script_hash": script_hash}
-    return Part(heading, "embedded", content)
-
-
-def _entry(item: str | Entry) -> Entry:
-    return item if isinstance(item, Entry) else Entry(item)
+    shown = {"caption": caption, "html": html, "script_hash": script_hash}
+    return {"heading": heading, "kind": "embedded", **shown}
 
 
 def _is_figure(text: str) -> bool:
@@ -119,38 +98,30 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class Page:
-    """A page of results: a title, a summary, and parts in the order in which they are shown."""
+def page_html(title: str, summary: str, parts: Sequence[Part] = ()) -> str:
+    """Return a page of parts in the order given as HTML; every text is escaped."""
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup
 
-    title: str
-    summary: str
-    parts: Sequence[Part] = ()
-
-    def render(self) -> str:
-        """Return the page as HTML; every text is escaped."""
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-        from markupsafe import Markup
-
-        environment = Environment(
-            loader=PackageLoader("truegraph.report"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        script = environment.get_template("page.js").render()
-        style = environment.get_template("page.css").render(colours=COLOURS)
-        inner = {part.content["script_hash"] for part in self.parts if part.kind == "embedded"}
-        return environment.get_template("page.html").render(
-            page=self,
-            svg=lambda part, name: Markup(
-                inline_svg(part.content["figure"], part.content["alternative"], name)
-            ),
-            style=Markup(style),
-            script=Markup(script),
-            script_hashes=[script_hash(script), *sorted(inner)],
-        )
+    environment = Environment(
+        loader=PackageLoader("truegraph.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    script = environment.get_template("page.js").render()
+    style = environment.get_template("page.css").render(colours=COLOURS)
+    inner = {part["script_hash"] for part in parts if part["kind"] == "embedded"}
+    return environment.get_template("page.html").render(
+        title=title,
+        summary=summary,
+        parts=parts,
+        svg=lambda part, name: Markup(inline_svg(part["figure"], part["alternative"], name)),
+        style=Markup(style),
+        script=Markup(script),
+        script_hashes=[script_hash(script), *sorted(inner)],
+    )
 
 
 def script_hash(script: str) -> str:
@@ -165,21 +136,21 @@ def answer_page(
     title: str,
     headline: str,
     document: Mapping[str, Any],
-    *,
-    verdict: Mapping[str, str],
+    answer: Mapping[str, str],
     learned: Mapping[str, Any],
     parts: Sequence[Part],
+    *,
     plan: Any = None,
     warnings: Sequence[str] = (),
-) -> Page:
-    """Return the page of an answer to a user's own files.
+) -> str:
+    """Return the page of an answer to a user's own files, as HTML.
 
     Parameters
     ----------
     title, headline : str
     document : mapping
         Of which files, statistics and notes are shown.
-    verdict : mapping of str to str
+    answer : mapping of str to str
         How good the answer is likely to be; empty texts are left out.
     learned : mapping of str to anything
         Facts about what was learned.
@@ -189,7 +160,9 @@ def answer_page(
         How the columns of a table were read.
     warnings : sequence of str
     """
-    shown = [facts("How good it is likely to be", {k: v for k, v in verdict.items() if v})]
+    shown: list[Part] = [
+        facts("How good it is likely to be", {k: v for k, v in answer.items() if v})
+    ]
     if warnings:
         rows = [["warning"], *([text] for text in warnings)]
         shown.append(table("Warnings", "Each with what to try.", rows, alarm=True))
@@ -208,7 +181,7 @@ def answer_page(
     if document["notes"]:
         shown.append(notes("What was recognised and chosen", document["notes"]))
     told = f"{counted(len(warnings), 'warning')}: see below." if warnings else "No warnings."
-    return Page(title, f"{headline}. {told}", shown)
+    return page_html(title, f"{headline}. {told}", shown)
 
 
 def share_interval(share: float, count: int) -> tuple[float, float]:

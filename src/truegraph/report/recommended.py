@@ -19,7 +19,7 @@ _ROWS = 20
 _NEIGHBOURS = 5
 _REASONS = 3
 
-Rows = list[list[str | Entry]]
+Rows = list[list[str]]
 
 
 def recommended_parts(recommender: Recommender, found: pd.DataFrame) -> Iterator[Part]:
