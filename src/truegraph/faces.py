@@ -75,13 +75,6 @@ class Explorable(Shown):
         """
         from truegraph.report.explorer.page import explore
 
-        return explore(
-            self,  # type: ignore[arg-type]
-            labels,
-            names,
-            features,
-            predictions,
-            observed=observed,
-            centre=centre,
-            title=title,
-        )
+        known = {"labels": labels, "names": names, "features": features, "observed": observed}
+        shown: Any = self
+        return explore(shown, centre, title, predictions=predictions, **known)

@@ -34,13 +34,19 @@ def draw(shown: Any, **options: Any) -> Figure:
 
 def few_lines(shown: Any) -> str:
     """Return what a notebook shows of a result: a heading and facts, escaped."""
-    if isinstance(shown, LearnedGraph):
-        return _table("Learned graph", _graph_facts(shown))
-    if isinstance(shown, Certificate):
-        return _table("Certificate of a learned graph", _certificate_facts(shown))
-    if isinstance(shown, GraphPosterior):
-        return _table("Posterior of a learned graph", _posterior_facts(shown))
-    return _table("Graphs drawn from the posterior", _sample_facts(shown))
+    kinds: dict[type, tuple[str, Any]] = {
+        LearnedGraph: ("Learned graph", _graph_facts),
+        Certificate: ("Certificate of a learned graph", _certificate_facts),
+        GraphPosterior: ("Posterior of a learned graph", _posterior_facts),
+        GraphSamples: ("Graphs drawn from the posterior", _sample_facts),
+    }
+    heading, facts = next(found for kind, found in kinds.items() if isinstance(shown, kind))
+    rows = "".join(
+        f'<tr><th style="text-align: left">{html.escape(name)}</th>'
+        f'<td style="text-align: left">{html.escape(value)}</td></tr>'
+        for name, value in facts(shown)
+    )
+    return f"<b>{heading}</b><table>{rows}</table>"
 
 
 Facts = Sequence[tuple[str, str]]
@@ -99,15 +105,6 @@ def _sample_facts(samples: GraphSamples) -> Facts:
         ("effective draws", f"{found.ess:,.0f} median, {found.ess_min:,.0f} at least"),
         ("seconds", f"{found.seconds:.2f}"),
     ]
-
-
-def _table(heading: str, facts: Facts) -> str:
-    rows = "".join(
-        f'<tr><th style="text-align: left">{html.escape(name)}</th>'
-        f'<td style="text-align: left">{html.escape(value)}</td></tr>'
-        for name, value in facts
-    )
-    return f"<b>{html.escape(heading)}</b><table>{rows}</table>"
 
 
 @house_style()

@@ -145,20 +145,8 @@ def answer_page(
 ) -> str:
     """Return the page of an answer to a user's own files, as HTML.
 
-    Parameters
-    ----------
-    title, headline : str
-    document : mapping
-        Of which files, statistics and notes are shown.
-    answer : mapping of str to str
-        How good the answer is likely to be; empty texts are left out.
-    learned : mapping of str to anything
-        Facts about what was learned.
-    parts : sequence of Part
-        What deserves a look.
-    plan : ColumnPlan, optional
-        How the columns of a table were read.
-    warnings : sequence of str
+    `answer` says how good it is likely to be, `learned` gives facts about what was learned, and
+    `parts` deserve a look; empty texts and None are left out.
     """
     shown: list[Part] = [
         facts("How good it is likely to be", {k: v for k, v in answer.items() if v})

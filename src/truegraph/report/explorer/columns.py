@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,22 +25,13 @@ _COLUMNS = {  # of a table of predictions, and what the page calls them
 }
 
 
-@dataclass(frozen=True, eq=False)
 class Column:
-    """One value per node.
+    """One value per node: codes (uint16, `NO_VALUE` for none) of categories, or float32 numbers."""
 
-    Attributes
-    ----------
-    name : str
-    values : ndarray of shape (n_nodes,)
-        Codes (uint16, `NO_VALUE` for none) of categories, or float32 numbers (NaN for none).
-    categories : sequence of str, or None
-        None for numbers.
-    """
-
-    name: str
-    values: NDArray[Any]
-    categories: Sequence[str] | None = None
+    def __init__(
+        self, name: str, values: NDArray[Any], categories: Sequence[str] | None = None
+    ) -> None:
+        self.name, self.values, self.categories = name, values, categories
 
     def of(self, nodes: NDArray[np.int64]) -> Column:
         """Return the column of some nodes."""
@@ -106,11 +96,7 @@ def table_columns(frame: pd.DataFrame) -> list[Column]:
 def read_predictions(
     given: Any, names: Sequence[Any] | None, n_nodes: int, classes: Sequence[str]
 ) -> Predictions:
-    """Return predictions from probabilities (n_nodes, n_classes), or from a table of them.
-
-    The table is that of ``truegraph classify``: a row per node and the column label, and perhaps
-    node, prediction, probability, predictive_entropy and mutual_information.
-    """
+    """Return predictions from probabilities (n_nodes, n_classes), or the table of ``classify``."""
     if is_frame(given):
         return _from_table(_in_order(as_pandas(given), names, n_nodes))
     values = gate.table("predictions", given, shape=(n_nodes, None), nonnegative=True)

@@ -56,7 +56,12 @@ class Known(NamedTuple):
 
 
 def check_known(
-    graph: LearnedGraph, labels: Any, names: Any, features: Any, predictions: Any, observed: Any
+    graph: LearnedGraph,
+    labels: Any = None,
+    names: Any = None,
+    features: Any = None,
+    predictions: Any = None,
+    observed: Any = None,
 ) -> Known:
     """Check the arguments of `LearnedGraph.explore`."""
     size = graph.n_nodes

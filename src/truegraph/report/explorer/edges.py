@@ -26,9 +26,7 @@ def gather_edges(
 ) -> pd.DataFrame:
     """Return the edges among some nodes (n_shown,), rising; at most so many, the heaviest.
 
-    Columns: source and target (places in `nodes`), weight (0 for an edge that is only observed),
-    kind (`LEARNED`, `OBSERVED` or their sum), and, NaN where they are not known, probability, lower
-    and upper (of the posterior) and distance.
+    Source and target are places in `nodes`; kind is `LEARNED`, `OBSERVED` or their sum.
     """
     size = graph.n_nodes
     learned = _keys(graph.adjacency, nodes, size)
@@ -78,8 +76,7 @@ def _looked_up(matrix: csr_array, keys: Integers, size: int) -> Floats:
 def shared_features(features: Any, source: Integers, target: Integers) -> NDArray[np.uint16]:
     """Return columns (n_pairs, 3) in which both nodes of a pair are alike and unlike the others.
 
-    They are ranked by the product of both values, measured from the mean of the column (from zero,
-    if features are sparse) in units of its spread; `NOTHING_SHARED` where there are no more.
+    They are ranked by the product of both standardised values; sparse ones are not centred.
     """
     values: Any = features
     is_sparse = issparse(features)

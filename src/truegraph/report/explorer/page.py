@@ -10,7 +10,7 @@ import html
 import json
 import os
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -57,21 +57,10 @@ class Explorer:
         )
 
 
-def explore(
-    graph: LearnedGraph,
-    labels: Any = None,
-    names: Any = None,
-    features: Any = None,
-    predictions: Any = None,
-    *,
-    observed: Any = None,
-    centre: Hashable | None = None,
-    title: str | None = None,
-) -> Explorer:
+def explore(graph: LearnedGraph, centre: Any = None, title: Any = None, **known: Any) -> Explorer:
     """Return the explorer of a graph; the arguments are those of `LearnedGraph.explore`."""
-    known = check_known(graph, labels, names, features, predictions, observed)
     shown = title or f"Learned graph: {graph.n_nodes:,} nodes, {graph.n_edges:,} edges"
-    return Explorer(content(graph, known, centre, shown))
+    return Explorer(content(graph, check_known(graph, **known), centre, shown))
 
 
 def explorer_part(graph: LearnedGraph, **known: Any) -> Iterator[Part]:
