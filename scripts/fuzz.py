@@ -29,7 +29,18 @@ from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from truegraph import LearnedGraph, Recommender, TruegraphError, data, gate, learn_graph
+from truegraph import (
+    LearnedGraph,
+    LinkPredictor,
+    NodeClassifier,
+    Recommender,
+    TruegraphError,
+    data,
+    distributed,
+    gate,
+    learn_graph,
+    runner,
+)
 
 SECONDS = 60.0
 ADDRESS_SPACE = 6 * 2**30
@@ -151,19 +162,155 @@ def through_the_gate(parts: Any) -> None:
     learn_graph(checked, 1, graph_model="paper")
 
 
+def saved(model: Any, name: str) -> tuple[Callable[[Any], None], st.SearchStrategy[Any]]:
+    """Return a target that loads a saved model and asks it, and its damaged files."""
+    folder = FOLDER / name
+    model.save(folder)
+    sound = (folder / "model.npz").read_bytes()
+
+    def target(content: bytes) -> None:
+        (folder / "model.npz").write_bytes(content)
+        loaded = type(model).load(folder)
+        if isinstance(loaded, NodeClassifier):
+            loaded.predict_proba()
+            loaded.predict(POINTS)
+        elif isinstance(loaded, LinkPredictor):
+            loaded.suggest(3)
+        else:
+            loaded.recommend([0], k=2)
+
+    return target, unpacked_and_damaged(sound)
+
+
+def storage() -> tuple[Callable[[Any], None], st.SearchStrategy[Any]]:
+    """Return a target that opens a storage folder of which one file is damaged."""
+    folder = FOLDER / "storage"
+    points = np.random.default_rng(0).normal(size=(300, 3))
+    distributed.learn_graph(points, 4, storage=folder, random_state=0)
+    sound = {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+    sound = {path: content for path, content in sound.items() if content}
+
+    def target(found: tuple[Path, bytes]) -> None:
+        for path, content in sound.items():
+            path.write_bytes(content)
+        found[0].write_bytes(found[1])
+        for part in distributed.PartitionedGraph.open(folder):
+            part.to_pandas()
+
+    files = st.sampled_from(sorted(sound))
+    return target, files.flatmap(
+        lambda path: damaged(sound[path]).map(lambda content: (path, content))
+    )
+
+
+def parquet_source(content: bytes) -> None:
+    """Learn in partitions from a damaged Parquet file."""
+    path = FOLDER / "points.parquet"
+    path.write_bytes(content)
+    distributed.learn_graph(path, 2, random_state=0)
+
+
+def points_in_parquet() -> bytes:
+    """Return a sound Parquet file of points."""
+    import pandas as pd
+
+    stream = io.BytesIO()
+    pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["x", "y"]).to_parquet(
+        stream
+    )
+    return stream.getvalue()
+
+
+CELLS = st.one_of(CELL, st.none(), st.booleans(), st.floats(), st.integers(), st.datetimes())
+COLUMNS = st.lists(st.lists(CELLS, min_size=6, max_size=6), min_size=1, max_size=4)
+
+
+def new_rows(found: tuple[Any, Any]) -> None:
+    """Fit a plan to a table of any cells, and give it rows of others."""
+    import pandas as pd
+
+    fitted, given = (
+        pd.DataFrame({f"c{place}": column for place, column in enumerate(columns)})
+        for columns in found
+    )
+    plan = data.ColumnPlan().fit(fitted)
+    assert np.isfinite(np.asarray(plan.transform(fitted), dtype=float)).all()
+    assert np.isfinite(np.asarray(plan.transform(given), dtype=float)).all()
+
+
+LABELS = st.lists(
+    st.one_of(CELLS, st.tuples(st.integers()), st.sampled_from([-1, 0, 1, "a", "b", None])),
+    min_size=12,
+    max_size=12,
+)
+
+
+def labels(found: list[Any]) -> None:
+    """Spread labels of any kind."""
+    held = np.empty(len(found), dtype=object)
+    held[:] = found
+    shares = NodeClassifier("label-spreading", random_state=0).fit(POINTS, held).predict_proba()
+    assert np.allclose(shares.sum(axis=1), 1.0)
+
+
+EDGES = st.lists(st.tuples(st.integers(-1, 6), st.integers(0, 6), st.floats()), max_size=12)
+FORMS = st.sampled_from(["csr", "coo", "lil", "dense", "networkx", "table", "int64", "float16"])
+
+
+def containers(found: tuple[list[tuple[int, int, float]], str]) -> None:
+    """Read the same edges from any container."""
+    import networkx as nx
+    import pandas as pd
+
+    edges, form = found
+    table = pd.DataFrame(edges, columns=["source", "target", "weight"])
+    if form == "table":
+        graph = data.as_adjacency(table)
+    elif form == "networkx":
+        held = nx.Graph()
+        held.add_weighted_edges_from(edges)
+        graph = data.as_adjacency(held)
+    else:
+        ends = table[["source", "target"]].to_numpy(int)
+        inside = (ends >= 0).all(axis=1)
+        dense = np.zeros((7, 7))
+        dense[tuple(ends[inside].T)] = table["weight"].to_numpy()[inside]
+        given: Any = dense
+        if form in ("csr", "coo", "lil"):
+            given = sparse.coo_array(dense).asformat(form)
+        elif form != "dense":
+            with np.errstate(all="ignore"):
+                given = dense.astype(form)
+        graph = data.as_adjacency(given)
+    assert abs(graph - graph.T).max() == 0 if graph.nnz else True
+    assert np.isfinite(graph.data).all()
+
+
+def trials(content: bytes) -> None:
+    """Read trials, and go on with them."""
+    path = FOLDER / "trials.jsonl"
+    path.write_bytes(content)
+    outcome = runner.run_trials(
+        lambda job: {"metrics": {"value": job["seed"]}}, [{"seed": 1}, {"seed": 2}], path, workers=1
+    )
+    assert len(outcome.records) == 2
+
+
+def trials_file() -> bytes:
+    """Return a sound file of trials."""
+    path = FOLDER / "trials.jsonl"
+    path.unlink(missing_ok=True)
+    trials(b"")
+    return path.read_bytes()
+
+
 def targets() -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]:
     """Return what is fed with what."""
     pairs = npz({"interactions": np.array([[0, 1], [1, 1]])})
     floats = st.lists(st.lists(st.floats() | st.integers(0, 2**64 - 1), min_size=2, max_size=2))
-    model = FOLDER / "model"
-    Recommender("ease", random_state=0).fit(sparse.csr_array(np.tri(6, 5))).save(model)
-    arrays = dict(np.load(model / "model.npz"))
-    document = arrays.pop("document").tobytes()
-
-    def load_model(content: bytes) -> None:
-        np.savez(model / "model.npz", **arrays, document=np.frombuffer(content, np.uint8))
-        Recommender.load(model)
-
+    ring = np.roll(np.eye(12), 1, axis=1) + np.roll(np.eye(12), -1, axis=1)
+    known = np.array(["a", "b", *[None] * 10], dtype=object)
+    classifier = NodeClassifier("auto", effort="low", random_state=0).fit(POINTS, known)
     return {
         "points.csv": (reading(data.read_features, "points.csv"), CONTENT),
         "edges.csv": (reading(data.read_edges, "edges.csv"), CONTENT),
@@ -188,7 +335,17 @@ def targets() -> dict[str, tuple[Callable[[Any], None], st.SearchStrategy[Any]]]
             reading(lambda path: LearnedGraph.load(path).posterior(), "inside.npz"),
             unpacked_and_damaged(graph_file()),
         ),
-        "model": (load_model, damaged(document)),
+        "recommender": saved(
+            Recommender("ease", random_state=0).fit(sparse.csr_array(np.tri(6, 5))), "recommender"
+        ),
+        "classifier": saved(classifier, "classifier"),
+        "link model": saved(LinkPredictor("auto", random_state=0).fit(ring, POINTS), "links"),
+        "storage": storage(),
+        "Parquet source": (parquet_source, damaged(points_in_parquet())),
+        "new rows": (new_rows, st.tuples(COLUMNS, COLUMNS)),
+        "labels": (labels, LABELS),
+        "containers": (containers, st.tuples(EDGES, FORMS)),
+        "trials": (trials, damaged(trials_file())),
     }
 
 
@@ -234,10 +391,12 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60.0)
     parser.add_argument("--examples", type=int, default=150, help="of a target at a time")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="targets whose names hold this word")
     options = parser.parse_args()
     end = time.monotonic() + 60.0 * options.minutes
     found: dict[str, str] = {}
-    all_targets, rounds, cases = targets(), 0, 0
+    rounds, cases = 0, 0
+    all_targets = {n: found for n, found in targets().items() if (options.only or "") in n}
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     print(f"files in {FOLDER}", flush=True)
