@@ -32,10 +32,9 @@ from truegraph.evaluation.ranking import (
     list_hits,
     ranking_metrics,
 )
-from truegraph.progress import Progress
-from truegraph.recommend.closed_form import choose
+from truegraph.recommend.choosing import choose
+from truegraph.recommend.models import rank_items
 from truegraph.recommend.names import BAYESIAN, NETWORKS
-from truegraph.recommend.top_items import rank_items
 from truegraph.trials import lists_of
 
 NGCF_DEPTH = 100  # of the lists in NGCF's code
@@ -63,7 +62,7 @@ def run(data: Interactions, job: Mapping[str, Any]) -> dict[str, Any]:
         lists = _lists_of_network(split, job, masked, found)
     else:
         given = (job["model"], job["options"], split.train, split.validation, job["seed"])
-        choice, model = choose(*given, Progress())
+        choice, model = choose(*given)
         found["details"]["options"] = {name: str(one) for name, one in choice.options.items()}
         lists = _lists(model, split.train, masked)
     metrics = ranking_metrics(lists, split.test) | ngcf_ndcg(lists, split.test)
@@ -103,7 +102,7 @@ def _lists(model: Any, histories: csr_array, masked: csr_array) -> NDArray[np.in
     def scores(users: NDArray[np.int64]) -> Any:
         return model.scores(csr_array(histories[users]), users)
 
-    return rank_items(scores, np.arange(histories.shape[0]), masked, NGCF_DEPTH)[0]
+    return rank_items(scores, masked, NGCF_DEPTH)[0]
 
 
 def _lists_of_network(

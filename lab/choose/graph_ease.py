@@ -7,7 +7,7 @@ SCORE = lists("graph-ease")
 
 if __name__ == "__main__":
     values = (0.0, 0.5, 1.0, 2.0)
-    sweep("truegraph.recommend.graph_ease:_DIAGONAL_SHARE", values, SCORE, datasets=SETS)
+    sweep("truegraph.recommend.ease:_DIAGONAL_SHARE", values, SCORE, datasets=SETS)
     for option, tried in (
         ("degree", (5.0, 10.0, 20.0, 40.0, 80.0)),
         ("strength", (0.25, 0.5, 1.0, 2.0)),

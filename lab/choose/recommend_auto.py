@@ -6,7 +6,7 @@ SETS = ("ml100k", "amazon_cds")
 
 if __name__ == "__main__":
     for target, values in (
-        ("truegraph.recommend.closed_form:_TOLERANCE", (0.0, 0.005, 0.02)),
+        ("truegraph.recommend.choosing:_TOLERANCE", (0.0, 0.005, 0.02)),
         ("truegraph.recommend.calibration:_LEAST_PAIRS", (20, 100, 500)),
     ):
         sweep(target, values, lists(), datasets=SETS, trials=2)

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 from truegraph import Recommender
-from truegraph.data.planted_interactions import planted_interactions
+from truegraph.data.interaction_sets import planted_interactions
 
 
 @pytest.fixture(scope="module")
 def ratings(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A file of ratings: likes are 4 or 5, a few dislikes 1."""
-    data = planted_interactions(60, 48, 3, observed_share=0.5, random_state=0).observed
+    data, _ = planted_interactions(60, 48, 3, observed_share=0.5, random_state=0)
     rng = np.random.default_rng(0)
     path = tmp_path_factory.mktemp("ratings") / "ratings.csv"
     with path.open("w", newline="") as stream:

@@ -16,6 +16,7 @@ from truegraph.data import (
     load_own_split,
     split_randomly,
 )
+from truegraph.data.interaction_sets import planted_interactions
 from truegraph.errors import DataError
 
 LARGE = os.environ.get("TRUEGRAPH_DATA")
@@ -109,3 +110,14 @@ def test_what_a_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         load_interactions("ml100k")
     with pytest.raises(DataError, match=r"load_interactions"):
         load_dataset("ml100k")
+
+
+def test_planted_likes_are_hidden_as_told() -> None:
+    observed, hidden = planted_interactions(random_state=3)
+    matrix = observed.matrix
+    assert matrix.multiply(hidden).nnz == 0
+    assert (matrix.sum(axis=1) > 0).all()
+    assert (matrix.sum(axis=0) > 0).all()
+    users, items = hidden.nonzero()
+    assert (users % 6 == items % 6).mean() > 0.85
+    assert matrix.nnz / (matrix.nnz + hidden.nnz) == pytest.approx(0.4, abs=0.03)

@@ -10,7 +10,7 @@ import torch
 from scipy.sparse import csr_array
 
 from truegraph.data import load_interactions, split_randomly
-from truegraph.data.planted_interactions import planted_interactions
+from truegraph.data.interaction_sets import planted_interactions
 from truegraph.errors import InputError
 from truegraph.paper import algorithm3 as module
 from truegraph.paper.algorithm3 import (
@@ -70,14 +70,14 @@ def test_removing_nothing_is_the_base_model_trained_on_bit_for_bit(name: str) ->
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_planted_false_negatives_are_found_and_removing_them_raises_recall(seed: int) -> None:
-    planted = planted_interactions(liked_share=0.8, observed_share=0.25, random_state=seed)
-    split = split_randomly(planted.observed, (0.85, 0.15, 0.0), random_state=seed)
-    hidden = csr_array(planted.hidden + split.validation)
+    observed, unseen = planted_interactions(liked_share=0.8, observed_share=0.25, random_state=seed)
+    split = split_randomly(observed, (0.85, 0.15, 0.0), random_state=seed)
+    hidden = csr_array(unseen + split.validation)
     chance = hidden.nnz / (240 * 180 - split.train.nnz)
     bayesian = found(split=split, seed=seed, continued_patience=30)
     precision = module._ones(bayesian.removed).multiply(hidden != 0).nnz / bayesian.removed.nnz
     assert precision > 3 * chance
-    recall = HeldOutRecall(csr_array(split.train + split.validation), planted.hidden)
+    recall = HeldOutRecall(csr_array(split.train + split.validation), unseen)
     baseline = found(split=split, seed=seed, continued_patience=30, fractions=(0.0,))
     with torch.no_grad():
         assert recall(bayesian.network()) > recall(baseline.network()) + 0.03

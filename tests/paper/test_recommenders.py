@@ -13,7 +13,7 @@ from truegraph.paper.networks.mgccf import most_similar
 from truegraph.paper.networks.ngcf import NGCF
 from truegraph.paper.networks.ranking import Triples, bipartite, bpr
 from truegraph.paper.training_recommenders import HeldOutRecall, NegativePool, train_base
-from truegraph.recommend.top_items import rank_items
+from truegraph.recommend.models import rank_items
 
 SPLIT = split_randomly(load_interactions("planted"), random_state=0)
 
@@ -79,7 +79,7 @@ def test_held_out_recall_is_that_of_the_lists() -> None:
         vectors = network()
         found = HeldOutRecall(SPLIT.train, SPLIT.validation)(vectors)
     products = (vectors[:240] @ vectors[240:].T).numpy()
-    lists, _ = rank_items(lambda users: products[users], np.arange(240), SPLIT.train, 20)
+    lists, _ = rank_items(lambda users: products[users], SPLIT.train, 20)
     held = SPLIT.validation.toarray()
     users = np.flatnonzero(held.sum(axis=1))
     shares = [held[user, lists[user]].sum() / held[user].sum() for user in users]

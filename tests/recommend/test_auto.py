@@ -10,12 +10,8 @@ from scipy.sparse import csr_array
 
 from truegraph import InputError, Recommender
 from truegraph.data import load_interactions, split_randomly
-from truegraph.progress import Progress
-from truegraph.recommend.blend import Blend
-from truegraph.recommend.choosing import Search
-from truegraph.recommend.closed_form import _winner, choose
-from truegraph.recommend.ease import EASE
-from truegraph.recommend.graph_ease import GraphEASE
+from truegraph.recommend.choosing import Blend, Search, _winner, choose
+from truegraph.recommend.ease import EASE, GraphEASE
 
 SPLIT = split_randomly(load_interactions("planted"), random_state=0)
 
@@ -23,7 +19,7 @@ SPLIT = split_randomly(load_interactions("planted"), random_state=0)
 @cache
 def contest(**how: tuple[str, ...]) -> tuple:
     more = [(SPLIT.train, SPLIT.test)]
-    return choose("auto", how or None, SPLIT.train, SPLIT.validation, 0, Progress(), more=more)
+    return choose("auto", how or None, SPLIT.train, SPLIT.validation, more=more)
 
 
 def test_every_family_competes_and_the_winner_is_no_worse_than_any() -> None:
@@ -33,7 +29,7 @@ def test_every_family_competes_and_the_winner_is_no_worse_than_any() -> None:
     assert sum(name == "ease" for name, *_ in choice.tried) == 6
     assert choice.model == model.name
     assert choice.options == model.options
-    found = Search(SPLIT.validation, SPLIT.train).measure(model)
+    found = Search(SPLIT.train, SPLIT.validation).measure(model)
     assert found == pytest.approx((choice.recall, choice.ndcg))
     assert choice.recall > 0.97 * max(recall for *_, recall, _ in choice.tried)
 
@@ -92,7 +88,7 @@ def test_poisoned_held_out_interactions_do_not_reach_the_fits() -> None:
     """Whatever is held out, a family's only candidate is fitted to the training part alone."""
     poisoned = csr_array(1.0 - SPLIT.train.toarray()).astype(np.float32)
     scores = [
-        choose("ease", {"penalty": 50.0}, SPLIT.train, held_out, 0, Progress())[1]
+        choose("ease", {"penalty": 50.0}, SPLIT.train, held_out)[1]
         for held_out in (SPLIT.validation, poisoned)
     ]
     assert (scores[0].weights == scores[1].weights).all()

@@ -63,7 +63,8 @@ def test_no_model_needs_memory_of_items_by_items(model: str) -> None:
     users = np.arange(n_users).repeat(20)
     own = np.random.default_rng(0).integers(n_items // tastes, size=len(users))
     matrix = pair_matrix(users, users % tastes + tastes * own, (n_users, n_items))
-    options = {"degree": 5, "low_pass_rank": 32} if model == "graph-ease" else None
+    options = {"degree": 5, "low_pass_rank": 32, "neighbours": 30}
+    options = options if model == "graph-ease" else None
     tracemalloc.start()
     made = Recommender(model, options=options, validation_share=0.0, random_state=0).fit(matrix)
     table = made.recommend(range(20), k=5)

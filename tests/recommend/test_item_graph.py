@@ -29,7 +29,7 @@ def test_leading_vectors_are_those_of_the_full_decomposition() -> None:
 
 
 def test_similarity_by_its_definition() -> None:
-    found = nearest_items(DATA, 20, rank=8)
+    items, similarity = nearest_items(DATA, 20, rank=8)
     table = DATA.toarray().astype(np.float64)
     unit = table / np.linalg.norm(table, axis=0)
     vectors, values = leading_item_vectors(DATA, 8)
@@ -38,36 +38,35 @@ def test_similarity_by_its_definition() -> None:
     np.fill_diagonal(whole, -np.inf)
     order = np.argsort(-whole, axis=1)[:, :20]
     taken = np.take_along_axis(whole, order, axis=1)
-    assert found.similarity == pytest.approx(taken, abs=1e-5)
-    assert not (found.items == np.arange(180)[:, None]).any()
+    assert similarity == pytest.approx(taken, abs=1e-5)
+    assert not (items == np.arange(180)[:, None]).any()
 
 
 @pytest.mark.parametrize("kind", ["map", "knn", "soft-knn"])
 def test_graphs_are_symmetric_and_join_items_of_one_taste(kind: GraphKind) -> None:
-    graph = item_graph(nearest_items(DATA, 31), 10, kind)
-    operator = graph.operator
+    operator, learned = item_graph(nearest_items(DATA, 31), 10, kind)
     assert abs(operator - operator.T).max() < 1e-6
     assert operator.diagonal().max() == 0.0
     row, column = operator.nonzero()
     names = load_interactions("planted").item_ids
     taste = np.array([int(str(name).split()[1]) % 6 for name in names])
     assert np.mean(taste[row] == taste[column]) > 0.9
-    assert (graph.learned is not None) == (kind == "map")
-    if graph.learned is not None:
-        assert graph.learned.certificate.converged
-        assert graph.learned.certificate.degree == pytest.approx(10, rel=0.02)
+    assert (learned is not None) == (kind == "map")
+    if learned is not None:
+        assert learned.certificate.converged
+        assert learned.certificate.degree == pytest.approx(10, rel=0.02)
 
 
 def test_items_without_interactions_have_no_edges() -> None:
     table = np.hstack([DATA.toarray(), np.zeros((240, 2), dtype=np.float32)])
-    graph = item_graph(nearest_items(csr_array(table), 31), 10)
-    assert graph.learned is not None
-    assert graph.learned.adjacency.shape == (182, 182)
-    assert np.diff(graph.operator.indptr)[-2:].tolist() == [0, 0]
+    operator, learned = item_graph(nearest_items(csr_array(table), 31), 10)
+    assert learned is not None
+    assert learned.adjacency.shape == (182, 182)
+    assert np.diff(operator.indptr)[-2:].tolist() == [0, 0]
 
 
 def test_items_of_different_tastes_may_lie_in_parts_of_the_graph() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # nothing is wrong with such a graph
-        found = item_graph(nearest_items(DATA, 16), 5)
-    assert connected_components(found.operator)[0] > 5
+        operator, _ = item_graph(nearest_items(DATA, 16), 5)
+    assert connected_components(operator)[0] > 5

@@ -1,16 +1,17 @@
-"""What closed forms share, and popularity and item neighbours by hand."""
+"""What closed forms share, popularity and item neighbours by hand, lists of best items."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.sparse import csr_array, eye_array
+from scipy.sparse import csr_array
 
 from truegraph import InputError
 from truegraph.data import load_interactions, split_randomly
-from truegraph.recommend.choosing import Search, choose_options
+from truegraph.recommend import models
+from truegraph.recommend.choosing import Search, choose
 from truegraph.recommend.ease import EASE
-from truegraph.recommend.neighbours import ItemKNN, Popularity
+from truegraph.recommend.models import ItemKNN, Popularity, rank_items
 
 WEIGHTS = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], dtype=np.float32)
 HISTORY = csr_array(np.array([[1.0, 0.0, 1.0]], dtype=np.float32))
@@ -36,15 +37,11 @@ def test_with_many_items_fewer_users_are_looked_at(n_items: int, looked_at: int)
     ones = np.ones(len(users), dtype=np.float32)
     taken = csr_array((ones, (users, users)), shape=(len(users), n_items))
     nothing = csr_array(taken.shape, dtype=np.float32)
-    search = Search(taken, nothing, seed=3)
+    search = Search(nothing, taken, seed=3)
     assert search.histories.shape == (looked_at, n_items)
+    assert Search(taken[:50], taken[:50]).histories.shape == (50, n_items)
     again = Search(taken, taken, seed=3).histories
     assert len(np.unique(again.indices)) == looked_at  # different users
-
-
-def test_few_users_are_all_looked_at() -> None:
-    everyone = csr_array(eye_array(50, dtype=np.float32))
-    assert Search(everyone, everyone).histories.shape == (50, 50)
 
 
 def test_popularity_counts() -> None:
@@ -69,12 +66,31 @@ def test_item_neighbours_by_hand() -> None:
 
 def test_the_number_of_neighbours_is_chosen_on_held_out_interactions_if_there_are_any() -> None:
     split = split_randomly(load_interactions("planted"), random_state=0)
-    options = ItemKNN.checked(None)
-    usual = choose_options(ItemKNN, options, split.train, None, 0)
-    assert usual == {"neighbours": 100}
-    search = Search(split.validation, split.train)
-    chosen = choose_options(ItemKNN, options, split.train, search, 0)
-    assert [tried["neighbours"] for _, tried, *_ in search.tried] == [20, 50, 100, 200]
-    assert search.known(chosen)[0] == max(recall for *_, recall, _ in search.tried)
+    assert choose("item-knn", None, split.train, None)[0].options == {"neighbours": 100}
+    found, _ = choose("item-knn", None, split.train, split.validation)
+    assert [tried["neighbours"] for _, tried, *_ in found.tried] == [20, 50, 100, 200]
+    assert found.recall == max(recall for *_, recall, _ in found.tried)
     with pytest.raises(InputError, match="neighbours=0"):
         ItemKNN.checked({"neighbours": 0})
+
+
+def test_best_items_by_hand() -> None:
+    table = np.array([[0.1, 0.9, 0.5, 0.9], [1.0, 1.0, 1.0, 1.0]], dtype=np.float32)
+    masked = csr_array(np.array([[0, 1, 0, 0], [0, 0, 0, 0]]))
+    items, scores = rank_items(lambda rows: table[rows], masked, 3)
+    assert items.tolist() == [[3, 2, 0], [0, 1, 2]]
+    assert scores[0].tolist() == [np.float32(0.9), np.float32(0.5), np.float32(0.1)]
+    allowed = np.array([True, False, True, True])
+    items, scores = rank_items(lambda rows: table[rows], masked, 4, allowed)
+    assert items.tolist() == [[3, 2, 0, -1], [0, 2, 3, -1]]
+    assert np.isneginf(scores[:, 3]).all()
+
+
+def test_the_order_is_that_of_a_stable_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "_BLOCK_BYTES", 4 * 50 * 7)  # several blocks
+    rng = np.random.default_rng(0)
+    table = rng.integers(6, size=(40, 50)).astype(np.float32)
+    masked = csr_array((rng.random((40, 50)) < 0.3).astype(np.float32))
+    items, _ = rank_items(lambda rows: table[rows], masked, 10)
+    hidden = np.where(masked.toarray() > 0, -np.inf, table)
+    assert (items == np.argsort(-hidden, axis=1, kind="stable")[:, :10]).all()

@@ -65,7 +65,7 @@ def recommend(
         "chosen": {"model": choice.model, **choice.options},
         "validation_recall@20": None if choice.recall != choice.recall else choice.recall,
         "mean_probability": float(chances.mean()) if len(chances) else None,
-        "notes": [*data.notes, *recommender.notes_],
+        "notes": list(recommender.notes_),
     }
     output.finish(
         document,

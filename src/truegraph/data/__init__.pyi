@@ -16,8 +16,7 @@ from .interaction_sets import (
     load_interactions,
     load_own_split,
 )
-from .interaction_splits import InteractionSplit, split_by_time, split_randomly
-from .interactions import Interactions
+from .interactions import Interactions, InteractionSplit, split_by_time, split_randomly
 from .node_files import read_labels, read_node_data
 from .node_splits import fixed_split, random_split
 from .planetoid import read_planetoid

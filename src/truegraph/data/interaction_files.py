@@ -12,7 +12,6 @@ Ids in text files are strings, those in user lists and npz files whole numbers.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,12 +21,16 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.data.interactions import USUAL_COLUMNS, Interactions, usual_column
+from truegraph.data.interactions import (
+    Interactions,
+    check_liked,
+    columns_of,
+    is_rating,
+    unread_notes,
+)
 from truegraph.data.storage import PathLike, existing_file, read_npz
 from truegraph.data.tables import open_table
 from truegraph.errors import InputError
-
-_RATINGS = ("rating", "ratings", "stars", "score")
 
 
 def read_interactions(
@@ -73,19 +76,19 @@ def read_interactions(
 def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
     table = open_table(file, lambda table: True)
     names = [field.split(":")[0].strip() for field in table.names]
-    place = {
-        role: _column(file, names, role, name)
-        for role, name in wanted.items()
-        if name is not None or role in ("user", "item")
-    }
-    usual = usual_column(names, "time") if wanted["time"] is None else None
-    if usual is not None:
-        with suppress(InputError):  # called a time, but is none
-            table.columns([], [], [names.index(usual)])
-            place["time"] = names.index(usual)
+    try:
+        chosen = columns_of(names, wanted)
+    except InputError as error:
+        raise InputError(f"{file}: {error}") from error
+    place = {role: names.index(name) for role, name in chosen.items()}
+    if "time" in place and wanted["time"] is None:
+        try:
+            table.columns([], [], [place["time"]])
+        except InputError:  # called a time, but is none
+            del place["time"], chosen["time"]
+    table.check_named_once(place.values())
     ends = [place["user"], place["item"]]
     ratings, moments = ([place[role]] if role in place else [] for role in ("rating", "time"))
-    table.check_named_once(place.values())
     frame = table.columns(ends, ratings, moments)
     for column, what in zip(ends, ("user", "item"), strict=True):
         blank = (frame[column] == "").to_numpy()
@@ -106,36 +109,11 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
         rating,
         time,
     )
-    unread = [name for name in names if name.lower() in _RATINGS] if "rating" not in place else []
-    if not unread:
-        return found
-    note = (
-        f"the column {unread[0]!r} was not read: every row counts as liked, whatever its rating. "
-        f"To count high ratings only, give --rating {unread[0]}=LOWEST, or in Python rating= and "
-        "with_min_rating"
-    )
-    return replace(found, notes=(*found.notes, note))
-
-
-def _column(file: Path, names: list[str], role: str, wanted: str | None) -> int:
-    if wanted is None:
-        usual = usual_column(names, role)
-        if usual is not None:
-            return names.index(usual)
-        choices = [form for word in USUAL_COLUMNS[role] for form in (word, f"{word}_id")]
-    else:
-        choices = [wanted]
-    lowered = [name.lower() for name in names]
-    for choice in choices:
-        if choice in names:
-            return names.index(choice)
-        if choice.lower() in lowered:
-            return lowered.index(choice.lower())
-    looked_for = repr(wanted) if wanted is not None else f"any of {', '.join(choices)}"
-    raise InputError(
-        f"{file}: no column is called {looked_for}, which would hold the {role}; the first line "
-        f"has {names}; name the column with {role}=, or on the command line with --{role}."
-    )
+    for number, name in enumerate(names):
+        if is_rating(name) and number not in place.values():
+            cells = table.columns([number], [])[number]
+            check_liked(name, pd.to_numeric(cells, errors="coerce"))
+    return replace(found, notes=(*found.notes, *unread_notes(names, chosen)))
 
 
 def _is_user_lists(file: Path) -> bool:

@@ -9,11 +9,15 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from truegraph.data.datasets import found, how_to_get, locate
-from truegraph.data.interaction_splits import InteractionSplit, split_randomly
-from truegraph.data.interactions import Interactions, pair_matrix
-from truegraph.data.planted_interactions import planted_interactions
+from truegraph.data.interactions import (
+    Interactions,
+    InteractionSplit,
+    pair_matrix,
+    split_randomly,
+)
 from truegraph.data.registry import INTERACTION_SETS, InteractionInfo
 from truegraph.data.storage import PathLike, read_npz
 from truegraph.errors import DataError, InputError
@@ -73,7 +77,7 @@ def load_interactions(
     if place is None:
         raise DataError(how_to_get(entry))
     source, path = place
-    data = planted_interactions().everything if path is None else _read(path)
+    data = _planted() if path is None else _read(path)
     if filtered and entry.min_rating is not None:
         data = data.with_min_rating(entry.min_rating)
     if filtered:
@@ -157,9 +161,59 @@ def _read(path: Path) -> Interactions:
     return from_interaction_array(arrays["interactions"], str(path))
 
 
+def _planted() -> Interactions:
+    """Return what was seen and what was not together."""
+    observed, hidden = planted_interactions()
+    ids = (observed.user_ids, observed.item_ids)
+    return Interactions.from_matrix(observed.matrix + hidden, *ids)
+
+
 def _entry(name: str) -> InteractionInfo:
     if name.lower() in INTERACTION_SETS:
         return INTERACTION_SETS[name.lower()]
     raise DataError(
         f"no set of interactions is called {name!r}.{suggestion(name, INTERACTION_SETS)}"
     )
+
+
+def planted_interactions(
+    n_users: int = 240,
+    n_items: int = 180,
+    n_tastes: int = 6,
+    *,
+    liked_share: float = 0.7,
+    stray_share: float = 0.01,
+    observed_share: float = 0.4,
+    random_state: int = 0,
+) -> tuple[Interactions, csr_array]:
+    """Make up interactions of which the truth is known: tastes, likes, and likes that nobody saw.
+
+    Every user and every item has one of a few tastes, dealt out in turn. Users like most items of
+    their own taste and a few others, with `liked_share` and `stray_share`, times a factor from 0.6
+    to 1.4 of the item; `observed_share` of what they like is observed. The rest are false
+    negatives: a learner that takes every unobserved pair for a dislike is wrong about them.
+
+    Returns the observed interactions, and the likes that nobody saw, ones (n_users, n_items). Every
+    user and every item keeps at least one observed like.
+    """
+    rng = np.random.default_rng(random_state)
+    user_taste, item_taste = np.arange(n_users) % n_tastes, np.arange(n_items) % n_tastes
+    same = user_taste[:, None] == item_taste[None, :]
+    appeal = rng.uniform(0.6, 1.4, size=n_items)
+    chance = np.minimum(1.0, np.where(same, liked_share, stray_share) * appeal)
+    likes = rng.random((n_users, n_items)) < chance
+    # Nobody and nothing is left without a like of their own taste.
+    likes[np.arange(n_users), np.arange(n_users) % n_tastes] = True
+    likes[np.arange(n_items) % n_tastes, np.arange(n_items)] = True
+    seen = likes & (rng.random(likes.shape) < observed_share)
+    for user in np.flatnonzero(~seen.any(axis=1)):
+        seen[user, rng.choice(np.flatnonzero(likes[user]))] = True
+    for item in np.flatnonzero(~seen.any(axis=0)):
+        seen[rng.choice(np.flatnonzero(likes[:, item])), item] = True
+    observed = Interactions.from_matrix(
+        csr_array(seen.astype(np.float32)),
+        [f"user {number}" for number in range(n_users)],
+        [f"item {number}" for number in range(n_items)],
+        name="planted",
+    )
+    return observed, csr_array((likes & ~seen).astype(np.float32))

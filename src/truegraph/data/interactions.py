@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
@@ -21,13 +23,15 @@ from truegraph.wording import counted
 IndexArray = NDArray[np.int64]
 Ids = tuple[Hashable, ...]
 
-#: Names of columns that are recognised, in the order in which they are looked for; upper or lower
-#: case, with or without a following id.
-USUAL_COLUMNS: dict[str, tuple[str, ...]] = {
+# Names of columns that are recognised, in the order in which they are looked for; upper or lower
+# case, with or without a following id.
+_USUAL_COLUMNS: dict[str, tuple[str, ...]] = {
     "user": ("user", "uid", "customer", "client"),
     "item": ("item", "iid", "article", "sku", "product"),
     "time": ("time", "timestamp", "datetime", "date"),
 }
+_RATINGS = ("rating", "ratings", "stars", "score", "value", "quantity", "count", "weight")
+PAPER_RATIOS = (0.7, 0.1, 0.2)
 
 
 @savable
@@ -77,16 +81,13 @@ class Interactions:
         "fingerprint",
     )
 
-    def __post_init__(self) -> None:
+    def _check_saved(self) -> None:
         for name, size in (("users", self.n_users), ("items", self.n_items)):
             gate.indices(name, getattr(self, name), size, what=name[:-1])
         for name in ("items", "ratings", "times"):
             values = getattr(self, name)
             if values is not None:
                 gate.numbers(name, values, length=len(self.users))
-
-    def _check_saved(self) -> None:
-        self.__post_init__()
         for name, ids in (("user_ids", self.user_ids), ("item_ids", self.item_ids)):
             if len(set(ids)) != len(ids):
                 raise InputError(f"{name} has an id twice")
@@ -138,16 +139,7 @@ class Interactions:
         ratings: ArrayLike | None = None,
         times: ArrayLike | None = None,
     ) -> Interactions:
-        """Take numbers of users and items whose ids are known; otherwise like `from_arrays`.
-
-        Parameters
-        ----------
-        users, items : ndarray of int64, shape (n,)
-        user_ids, item_ids : tuple of hashable
-            The id of each number.
-        ratings, times : array-like of float, optional
-            One finite number per interaction.
-        """
+        """Take numbers of users and items whose ids are known; otherwise like `from_arrays`."""
         rows = gate.indices("users", users, len(user_ids), what="user")
         columns = gate.indices("items", items, len(item_ids), what="item")
         rated, timed = _column(ratings, "ratings"), _times(times)
@@ -167,12 +159,12 @@ class Interactions:
         Parameters
         ----------
         matrix : sparse matrix or array of shape (n_users, n_items)
-            Every entry that is not zero is an interaction.
+            Every entry above zero is an interaction; there are none below.
         user_ids, item_ids : sequence of hashable, optional
             Ids of the rows and of the columns; by default their numbers.
         name : str, default="interactions"
         """
-        rows = sparse.csr_array(gate.table("matrix", matrix)).copy()
+        rows = sparse.csr_array(gate.table("matrix", matrix, nonnegative=True)).copy()
         rows.sum_duplicates()
         rows.eliminate_zeros()
         n_users, n_items = rows.shape
@@ -212,21 +204,20 @@ class Interactions:
             read, and times are where a column is called time, timestamp, datetime or date.
         name : str, default="interactions"
         """
-        names = [str(column) for column in table]
-        chosen: list[Any] = []
-        for role, given in (("user", user), ("item", item), ("rating", rating), ("time", time)):
-            if given is not None and given not in table:
-                raise InputError(f"the table has no column {given!r}; it has {names}.")
-            column = usual_column(names, role) if given is None else given
-            if column is None and role in ("user", "item"):
-                raise InputError(
-                    f"the table has no column {role!r}, nor one of another usual name; it has "
-                    f"{names}; name the column with {role}=."
+        given = {"user": user, "item": item, "rating": rating, "time": time}
+        place = columns_of([str(column) for column in table], given)
+        column = dict(zip((str(column) for column in table), table, strict=True))
+        chosen = {role: np.asarray(table[column[name]]) for role, name in place.items()}
+        if time is None and not np.isfinite(read_times(chosen.get("time", 0.0))).all():
+            del chosen["time"], place["time"]  # called a time, but is none
+        both = (chosen.get("rating"), chosen.get("time"))
+        found = cls.from_arrays(chosen["user"], chosen["item"], *both, name=name)
+        for unread in set(column) - set(place.values()):
+            if is_rating(unread):
+                check_liked(
+                    unread, pd.to_numeric(pd.Series(table[column[unread]]), errors="coerce")
                 )
-            chosen.append(None if column is None else np.asarray(table[column]))
-        if time is None and chosen[3] is not None and not np.isfinite(read_times(chosen[3])).all():
-            chosen[3] = None  # called a time, but is none
-        return cls.from_arrays(*chosen, name=name)
+        return replace(found, notes=(*found.notes, *unread_notes([*column], place)))
 
     def _merged(self) -> Interactions:
         """Order the pairs and keep one of each."""
@@ -263,18 +254,13 @@ class Interactions:
         """Number of items."""
         return len(self.item_ids)
 
-    @property
-    def n_interactions(self) -> int:
-        """Number of interactions."""
-        return len(self.users)
-
     def __len__(self) -> int:
-        return self.n_interactions
+        return len(self.users)
 
     def __repr__(self) -> str:
         return (
             f"Interactions({self.name!r}, {self.n_users} users, {self.n_items} items, "
-            f"{self.n_interactions} interactions)"
+            f"{len(self)} interactions)"
         )
 
     @cached_property
@@ -356,8 +342,8 @@ class Interactions:
         return {
             "users": self.n_users,
             "items": self.n_items,
-            "interactions": self.n_interactions,
-            "density": self.n_interactions / pairs if pairs else 0.0,
+            "interactions": len(self),
+            "density": len(self) / pairs if pairs else 0.0,
         }
 
     @cached_property
@@ -399,6 +385,29 @@ def pair_matrix(users: IndexArray, items: IndexArray, shape: tuple[int, int]) ->
     return matrix
 
 
+def columns_of(names: Sequence[str], given: Mapping[str, str | None]) -> dict[str, str]:
+    """Return the columns of a table by what they hold: as given, or of a usual name.
+
+    Ratings are not looked for. Names are found in upper and lower case.
+    """
+    found = {}
+    for role, wanted in given.items():
+        if wanted is None:
+            name = usual_column(names, role)
+        else:
+            same = [one for one in names if one.lower() == wanted.lower()]
+            name = wanted if wanted in names else next(iter(same), None)
+        if name is not None:
+            found[role] = name
+        elif wanted is not None or role in ("user", "item"):
+            called = f"{wanted!r}" if wanted else f"{role!r}, nor one of another usual name"
+            raise InputError(
+                f"the table has no column {called}; it has {list(names)}; name the column with "
+                f"{role}=, or on the command line with --{role}."
+            )
+    return found
+
+
 def usual_column(names: Sequence[str], role: str) -> str | None:
     """Return the column whose name is usual for a role, or None."""
     plain = {}
@@ -406,16 +415,45 @@ def usual_column(names: Sequence[str], role: str) -> str | None:
         word = name.strip().lower().replace("-", "_").replace(" ", "_")
         plain[word.removesuffix("_id") if word.endswith("_id") else word] = name
         plain.setdefault(word.removesuffix("id"), name)
-    return next((plain[one] for one in USUAL_COLUMNS.get(role, ()) if one in plain), None)
+    return next((plain[one] for one in _USUAL_COLUMNS.get(role, ()) if one in plain), None)
+
+
+def is_rating(name: str) -> bool:
+    """Whether a column is called as those that say how much a user liked or took."""
+    return name.strip().lower() in _RATINGS
+
+
+def check_liked(name: str, values: Any) -> None:
+    """Raise where a column that was not read says that rows are no interactions."""
+    below = np.asarray(values, dtype=np.float64) < 0.0
+    if below.any():
+        raise InputError(
+            f"the column {name!r} has a value below 0 in row {int(below.argmax())}, which is no "
+            "interaction: remove such rows, or read the column with rating= and with_min_rating "
+            f"(--rating {name}=LOWEST)."
+        )
+
+
+def unread_notes(names: Sequence[str], place: Mapping[str, str]) -> Iterator[str]:
+    """Yield what to say of the columns of a table that were not read."""
+    unread = [name for name in names if name not in place.values()]
+    for name in filter(is_rating, unread):
+        yield (
+            f"the column {name!r} was not read: every row counts as liked, whatever its rating. "
+            f"To count high ratings only, give --rating {name}=LOWEST, or in Python rating= and "
+            "with_min_rating"
+        )
+    others = [repr(name) for name in unread if not is_rating(name)]
+    if others:
+        hint = "" if "time" in place else "; one with times or dates is named with time= (--time)"
+        yield f"not read: the columns {', '.join(others)}{hint}"
 
 
 def read_times(values: Any) -> NDArray[np.float64]:
     """Return numbers as they are and dates in seconds since 1970; NaN where neither is there."""
-    import pandas as pd
-
     from truegraph.data.column_kinds import times
 
-    return times(pd.Series(np.asarray(values)))
+    return times(pd.Series(np.atleast_1d(np.asarray(values))))
 
 
 def _times(values: Any) -> NDArray[np.float64] | None:
@@ -427,8 +465,6 @@ def _times(values: Any) -> NDArray[np.float64] | None:
     found = read_times(given)
     bad = ~np.isfinite(found)
     if bad.any():
-        import pandas as pd
-
         words = pd.Series(given).astype(str)
         no_date = pd.to_datetime(words, errors="coerce", format="mixed", utc=True).isna()
         place = int((no_date.to_numpy() if no_date.any() else bad).argmax())
@@ -466,3 +502,120 @@ def _look_up(
     if missing is None and -1 in found:
         raise unknown_id(list(ids)[found.index(-1)], numbers, what)
     return np.array([missing if number < 0 else number for number in found], dtype=np.int64)
+
+
+# --- splits ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class InteractionSplit:
+    """Three disjoint sets of interactions of the same users and items.
+
+    Attributes
+    ----------
+    train, validation, test : csr_array of float32, shape (n_users, n_items)
+        Ones at the interactions, indices sorted.
+    """
+
+    train: sparse.csr_array
+    validation: sparse.csr_array
+    test: sparse.csr_array
+
+
+def split_randomly(
+    interactions: Interactions,
+    ratios: Sequence[float] = PAPER_RATIOS,
+    *,
+    random_state: int | np.random.Generator | None = None,
+) -> InteractionSplit:
+    """Split the interactions of each user at random.
+
+    Of n interactions ceil(0.2 n) become test, then ceil(0.125 (n - test)) validation, the rest
+    training, for the default ratios; training always gets at least one.
+
+    Parameters
+    ----------
+    interactions : Interactions
+    ratios : three floats that sum to 1, default=(0.7, 0.1, 0.2)
+        Shares of training, validation and test.
+    random_state : int, Generator or None
+        The same seed gives the same split.
+
+    Returns
+    -------
+    split : InteractionSplit
+
+    Examples
+    --------
+    >>> from truegraph.data import Interactions, split_randomly
+    >>> data = Interactions.from_arrays(["ann"] * 10, range(10))
+    >>> split = split_randomly(data, random_state=0)
+    >>> split.train.nnz, split.validation.nnz, split.test.nnz
+    (7, 1, 2)
+    """
+    rng = np.random.default_rng(random_state)
+    return _split(interactions, rng.random(len(interactions)), ratios)
+
+
+def split_by_time(
+    interactions: Interactions, ratios: Sequence[float] = PAPER_RATIOS
+) -> InteractionSplit:
+    """Split the interactions of each user by time: the latest are test, those before validation.
+
+    Sizes as in `split_randomly`. Of interactions at the same time those with higher item numbers
+    count as later.
+
+    Parameters
+    ----------
+    interactions : Interactions
+        With times.
+    ratios : three floats that sum to 1, default=(0.7, 0.1, 0.2)
+    """
+    if interactions.times is None:
+        raise InputError(
+            f"{interactions.name!r} has no times to split by; name the column with the times, or "
+            "split at random."
+        )
+    order = np.lexsort((interactions.items, interactions.times))
+    age = np.empty(len(order))
+    age[order[::-1]] = np.arange(len(order))
+    return _split(interactions, age, ratios)
+
+
+def _split(
+    interactions: Interactions, key: NDArray[np.float64], ratios: Sequence[float]
+) -> InteractionSplit:
+    """Give the interactions with the lowest keys of each user to test, the next to validation."""
+    users = interactions.users
+    counts = np.bincount(users, minlength=interactions.n_users)
+    test, validation = _sizes(counts, ratios)
+    order = np.lexsort((key, users))
+    starts = np.cumsum(counts) - counts
+    place = np.empty(len(users), dtype=np.int64)
+    place[order] = np.arange(len(users)) - np.repeat(starts, counts)
+    is_test = place < test[users]
+    is_train = place >= (test + validation)[users]
+    shape = (interactions.n_users, interactions.n_items)
+    return InteractionSplit(
+        *(
+            pair_matrix(users[chosen], interactions.items[chosen], shape)
+            for chosen in (is_train, ~is_test & ~is_train, is_test)
+        )
+    )
+
+
+def _sizes(counts: IndexArray, ratios: Sequence[float]) -> tuple[IndexArray, IndexArray]:
+    """Return how many of each user's interactions become test and validation."""
+    if len(ratios) != 3 or min(ratios) < 0 or abs(sum(ratios) - 1) > 1e-9 or ratios[0] == 0:
+        raise InputError(
+            f"ratios={tuple(ratios)} must be three shares that sum to 1: training (above 0), "
+            "validation and test."
+        )
+    # As fractions of whole numbers: 0.1 / 0.8 is not 1/8 in floating point.
+    _, validation_share, test_share = (Fraction(str(float(ratio))) for ratio in ratios)
+    found = []
+    for share in (test_share, validation_share / (1 - test_share)):
+        rounded_up = -(-counts * share.numerator // share.denominator)
+        found.append(np.minimum(rounded_up, np.maximum(counts - 1, 0)))
+        counts = counts - found[-1]
+    return found[0], found[1]

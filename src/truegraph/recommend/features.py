@@ -1,10 +1,13 @@
-"""Features of items and users: who is alike without having a history.
+"""Features of items and users: who is alike, and where those without a history lie.
 
 A table has a column (or an index) with the ids, and further columns of any kind. A matrix has one
 row per id: row r is that of id r where all ids are whole numbers below its length, else that of
-the r-th id. Rows of further ids are new items or users. Similarity is the
-cosine of sparse rows, columns weighted by how few have them, and falls with the squared distance
-of dense ones.
+the r-th id. Rows of further ids are new items or users. Similarity is the cosine of sparse rows,
+columns weighted by how few have them, and falls with the squared distance of dense ones.
+
+The most probable graph of the features joins the new to the known: a new item gets the mean score
+of the items that its edges lead to, a new user the mean history of the users that hers lead to, by
+weight.
 """
 
 from __future__ import annotations
@@ -22,7 +25,10 @@ from truegraph import gate
 from truegraph.data.frames import as_pandas
 from truegraph.data.vectorising import is_table
 from truegraph.errors import InputError
+from truegraph.learning.core import learn
+from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import CosineDistance, Distance, EmbeddingDistance
+from truegraph.learning.settings import Settings
 from truegraph.recommend.models import product
 from truegraph.saving import savable
 
@@ -32,6 +38,8 @@ Ids = tuple[Hashable, ...]
 _LEAST_KNOWN = 0.5  # share of the ids of the interactions that the column of the ids holds
 _LEAST_RARITY = 1e-3  # of a tag that all have
 _SPREAD = 3.0  # mean squared distance: two rows by chance have a similarity of about 0.05
+_DEGREE = 20.0  # of the graph; lab/choose/graph_ease.py
+_AT_ONCE = 512  # rows of similarities in memory
 
 
 @savable
@@ -115,16 +123,13 @@ class Features:
         return replace(self, points=points, described=described), new
 
 
-def read_features(given: Any, known: Ids, what: str) -> tuple[Features, Ids]:
+def read_features(given: Any, known: Ids, what: str) -> tuple[Features | None, Ids]:
     """Return the features of known ids and of new ones, which follow, and the new ids.
 
-    Parameters
-    ----------
-    given : DataFrame, or array or sparse matrix of shape (n, d)
-    known : tuple of hashable
-        The ids of the interactions.
-    what : {"items", "users"}
+    `given` is a table, an array or a sparse matrix (n, d), `what` is "items" or "users".
     """
+    if given is None:
+        return None, ()
     if is_table(given):
         return _from_table(as_pandas(given), known, what)
     matrix = gate.table(what, given)
@@ -210,3 +215,49 @@ def _scale(points: NDArray[np.float64]) -> float:
     """Return what makes the mean squared distance of two rows equal to `_SPREAD`."""
     spread = 2.0 * float(points.var(axis=0).sum())
     return float(np.sqrt(_SPREAD / spread)) if spread > 0.0 else 1.0
+
+
+def place(
+    features: Features | None, has_history: NDArray[np.bool_]
+) -> tuple[csr_array, LearnedGraph | None]:
+    """Join those without a history to those with one (n,), by the graph of all features.
+
+    Returns weights (n, n): rows of those without a history sum to 1, or are empty where there are
+    no features, all others are empty; and the graph, None where nothing is to be placed.
+    """
+    n = len(has_history)
+    nothing: Any = csr_array((n, n), dtype=np.float32)
+    if features is None:
+        return nothing, None
+    described = features.described
+    inside, is_cold = np.flatnonzero(described), ~has_history & described
+    if not is_cold.any() or np.count_nonzero(has_history & described) < 2:
+        return nothing, None
+    degree = min(_DEGREE, 0.5 * (len(inside) - 1))
+    graph = learn(features.distance(inside), Settings(degree=degree))
+    ends = graph.adjacency.tocoo()
+    source, target = inside[ends.row], inside[ends.col]
+    kept = is_cold[source] & has_history[target]
+    edges = csr_array((ends.data[kept], (source[kept], target[kept])), shape=(n, n))
+    lonely = np.flatnonzero(is_cold & (np.diff(edges.indptr) == 0))
+    edges = csr_array(edges + _nearest(features, lonely, has_history))
+    sums = np.asarray(edges.sum(axis=1)).ravel()
+    scale = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0.0)
+    return csr_array(diags_array(scale) @ edges).astype(np.float32), graph
+
+
+def _nearest(
+    features: Features, lonely: NDArray[np.int64], has_history: NDArray[np.bool_]
+) -> csr_array:
+    """Return the nearest with a history (n, n), for rows whose edges all lead to other new ones."""
+    n = len(has_history)
+    found = csr_array((n, n))
+    count = min(int(_DEGREE), int(np.count_nonzero(has_history)))
+    for start in range(0, len(lonely), _AT_ONCE):
+        part = lonely[start : start + _AT_ONCE]
+        near = features.similarity(part) * has_history
+        best = np.argsort(-near, axis=1, kind="stable")[:, :count]
+        values = np.take_along_axis(near, best, axis=1).ravel()
+        found = found + csr_array((values, (part.repeat(count), best.ravel())), shape=(n, n))
+    found.eliminate_zeros()
+    return csr_array(found)

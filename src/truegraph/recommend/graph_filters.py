@@ -16,14 +16,15 @@ from truegraph.recommend.models import (
     Floats,
     HistoryModel,
     LinearModel,
+    Options,
     Parts,
     as_dense,
     product,
+    rank_items,
 )
-from truegraph.recommend.top_items import rank_items
 from truegraph.saving import savable
 
-_BLOCK = 256
+_BLOCK = 256  # items of a history whose scores are in memory
 _WHOLE_ROWS = 4_000  # up to so many items every entry of the item graph is kept
 _LONGEST_LIST = 500  # beyond, each item keeps so many
 
@@ -34,9 +35,8 @@ class GFCF(HistoryModel):
 
     The low-pass filter has the ``rank`` leading vectors and counts ``blend`` times.
 
-    Parameters
+    Attributes
     ----------
-    options : dict
     operator : csr_array of float32, shape (n_users, n_items)
         R = D_U^-1/2 X D_I^-1/2.
     vectors : ndarray of float32, shape (n_items, rank)
@@ -46,7 +46,7 @@ class GFCF(HistoryModel):
     """
 
     name: ClassVar[str] = "gf-cf"
-    DEFAULTS: ClassVar[dict[str, Any]] = {"rank": 128, "blend": 0.3}
+    DEFAULTS: ClassVar[Options] = {"rank": 128, "blend": 0.3}
     TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {
         "rank": (32, 64, 128, 256),
         "blend": (0.0, 0.1, 0.3, 1.0),
@@ -54,7 +54,7 @@ class GFCF(HistoryModel):
     _unsaved = ("_turned",)
 
     def __init__(
-        self, options: dict[str, Any], operator: csr_array, vectors: Floats, scale: Floats
+        self, options: Options, operator: csr_array, vectors: Floats, scale: Floats
     ) -> None:
         self.options, self.operator = options, operator
         self.vectors, self.scale = vectors, scale
@@ -64,9 +64,7 @@ class GFCF(HistoryModel):
         self._turned = csr_array(self.operator.T)
 
     @classmethod
-    def fit(
-        cls, options: dict[str, Any], matrix: csr_array, *, seed: int = 0, features: Any = None
-    ) -> Self:
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
         """Normalise the interactions and find their leading vectors."""
         vectors, _ = leading_item_vectors(matrix, options["rank"], seed)
         counts = np.bincount(matrix.indices, minlength=matrix.shape[1])
@@ -104,7 +102,7 @@ class TurboCF(LinearModel):
     """
 
     name: ClassVar[str] = "turbo-cf"
-    DEFAULTS: ClassVar[dict[str, Any]] = {"power": 1.0, "user_share": 0.5, "order": 1}
+    DEFAULTS: ClassVar[Options] = {"power": 1.0, "user_share": 0.5, "order": 1}
     TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {
         "power": (0.4, 0.7, 1.0, 1.3),
         "user_share": (0.3, 0.5, 0.7),
@@ -113,9 +111,7 @@ class TurboCF(LinearModel):
     CHOICES: ClassVar[dict[str, tuple[Any, ...]]] = {"order": (1, 2)}
 
     @classmethod
-    def fit(
-        cls, options: dict[str, Any], matrix: csr_array, *, seed: int = 0, features: Any = None
-    ) -> Self:
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
         """Make the item graph; beyond 4,000 items each keeps its 500 largest weights."""
         users = np.maximum(np.diff(matrix.indptr), 1).astype(np.float64)
         items = np.maximum(np.bincount(matrix.indices, minlength=matrix.shape[1]), 1)
@@ -148,7 +144,6 @@ def _item_products(operator: csr_array) -> csr_array:
     nothing.eliminate_zeros()  # no item is masked
     items, values = rank_items(
         lambda rows: (turned[rows] @ operator).toarray().astype(np.float32),
-        np.arange(n_items),
         nothing,
         _LONGEST_LIST,
     )

@@ -18,7 +18,7 @@ from numba import prange
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.recommend.models import Floats, HistoryModel, Parts, cosines, product
+from truegraph.recommend.models import Floats, HistoryModel, Options, Parts, cosines, product
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
 from truegraph.runtime.threads import thread_count
@@ -30,16 +30,10 @@ _ROWS_AT_ONCE = 512  # so many are solved for in a moment
 
 @savable
 class IALS(HistoryModel):
-    """Alternating least squares: vectors of ``width``, ``sweeps`` over users and items.
-
-    Parameters
-    ----------
-    options : dict
-    items : ndarray of float32, shape (n_items, width)
-    """
+    """Alternating least squares: vectors (n_items, width), ``sweeps`` over users and items."""
 
     name: ClassVar[str] = "ials"
-    DEFAULTS: ClassVar[dict[str, Any]] = {
+    DEFAULTS: ClassVar[Options] = {
         "width": 64,
         "penalty": 10.0,
         "confidence": 4.0,
@@ -50,13 +44,11 @@ class IALS(HistoryModel):
         "confidence": (1.0, 4.0, 15.0),
     }
 
-    def __init__(self, options: dict[str, Any], items: Floats) -> None:
+    def __init__(self, options: Options, items: Floats) -> None:
         self.options, self.items = options, items
 
     @classmethod
-    def fit(
-        cls, options: dict[str, Any], matrix: csr_array, *, seed: int = 0, features: Any = None
-    ) -> Self:
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
         """Solve for users and items in turns."""
         rng, width = np.random.default_rng(seed), options["width"]
         start = rng.normal(scale=1.0 / np.sqrt(width), size=(matrix.shape[1], width))

@@ -9,8 +9,8 @@ with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,70 +21,25 @@ from truegraph.learning.core import learn
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.settings import Settings
 from truegraph.recommend.features import Features
-from truegraph.recommend.models import product
-from truegraph.recommend.top_items import rank_items
-from truegraph.saving import savable
+from truegraph.recommend.models import product, rank_items
 
 GraphKind = Literal["map", "knn", "soft-knn"]
 GRAPHS: tuple[GraphKind, ...] = ("map", "knn", "soft-knn")
-CANDIDATE_RATIO = 3  # candidate neighbours per wanted edge
-_SPARE = 16  # columns that the iteration carries beside the wanted ones
-_ITERATIONS = 4
+CANDIDATE_RATIO = 3  # candidate neighbours per wanted edge, as of the learner
+_SPARE = 16  # columns that the iteration carries beside the wanted ones, and how often it runs:
+_ITERATIONS = 4  # singular values are then right to 1e-3, which a test checks
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class NearestItems:
-    """Each item's most similar items, best first.
-
-    Attributes
-    ----------
-    items : ndarray of int64, shape (n_items, depth)
-        -1 where a list has ended: only items with a similarity above zero are listed.
-    similarity : ndarray of float32, shape (n_items, depth)
-    """
-
-    items: NDArray[np.int64]
-    similarity: NDArray[np.float32]
-
-
-@savable
-@savable
-@dataclass(frozen=True, eq=False)
-class ItemGraph:
-    """A graph between items.
-
-    Attributes
-    ----------
-    operator : csr_array of float32, shape (n_items, n_items)
-        D^-1/2 W D^-1/2.
-    learned : LearnedGraph or None
-        The most probable graph with its certificate; None for the other kinds.
-    """
-
-    operator: csr_array
-    learned: LearnedGraph | None = None
+#: Each item's most similar items, best first: numbers (n_items, depth), -1 where a list has ended,
+#: for only items with a similarity above zero are listed; and the similarity (n_items, depth).
+Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 
 def leading_item_vectors(matrix: csr_array, rank: int, seed: int = 0) -> tuple[Floats, Floats]:
-    """Return the leading right singular vectors of D_U^-1/2 X D_I^-1/2, and the singular values.
+    """Return the `rank` leading right singular vectors of D_U^-1/2 X D_I^-1/2, and their values.
 
-    Block power iteration (Halko, Martinsson and Tropp, 2011) in one thread.
-
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_users, n_items)
-        X.
-    rank : int
-        How many; fewer if there are fewer users or items.
-    seed : int
-        Of the first block.
-
-    Returns
-    -------
-    vectors : ndarray of float64, shape (n_items, min(rank, n_users, n_items))
-    values : ndarray of float64, decreasing
+    Vectors (n_items, min(rank, n_users, n_items)) and values, decreasing, by block power iteration
+    (Halko, Martinsson and Tropp, 2011) in one thread. The seed is that of the first block.
     """
     operator = normalised(matrix)
     turned = csr_array(operator.T)
@@ -113,28 +68,15 @@ def normalised(matrix: csr_array) -> csr_array:
 def nearest_items(
     matrix: csr_array,
     depth: int,
-    *,
     rank: int = 64,
     seed: int = 0,
     features: Features | None = None,
     weight: float = 0.0,
-) -> NearestItems:
-    """Find each item's most similar items among all.
+) -> Nearest:
+    """Find each item's `depth` most similar items, by interactions (n_users, n_items).
 
-    Parameters
-    ----------
-    matrix : csr_array of shape (n_users, n_items)
-    depth : int
-        Length of the lists.
-    rank : int, default=64
-        Of the singular value decomposition.
-    seed : int
-        Of its first block.
-    features : Features, optional
-        Of the items.
-    weight : float, default=0
-        Of the features' similarity, beside that of the interactions, between items that somebody
-        took.
+    The features' similarity has a `weight` beside that of the interactions, between items that
+    somebody took. `rank` is that of the singular value decomposition.
     """
     n_items = int(matrix.shape[1])
     taken = np.bincount(matrix.indices, minlength=n_items)
@@ -159,16 +101,18 @@ def nearest_items(
         return found
 
     itself = csr_array(eye_array(n_items, dtype=np.float32))
-    items, found = rank_items(similarity, np.arange(n_items), itself, min(depth, n_items - 1))
-    return NearestItems(np.where(found > 0.0, items, -1), np.maximum(found, 0.0))
+    items, found = rank_items(similarity, itself, min(depth, n_items - 1))
+    return np.where(found > 0.0, items, -1), np.maximum(found, 0.0)
 
 
-def item_graph(nearest: NearestItems, degree: float, kind: GraphKind = "map") -> ItemGraph:
-    """Make a graph of the lists of most similar items.
+def item_graph(
+    nearest: Nearest, degree: float, kind: GraphKind = "map"
+) -> tuple[csr_array, LearnedGraph | None]:
+    """Return D^-1/2 W D^-1/2 of a graph of the lists of most similar items, and what was learned.
 
     Parameters
     ----------
-    nearest : NearestItems
+    nearest : Nearest
         Lists of at least ``CANDIDATE_RATIO * degree`` items, or of all.
     degree : float
         Mean number of edges per item; of the k-NN graphs the number of neighbours.
@@ -176,24 +120,23 @@ def item_graph(nearest: NearestItems, degree: float, kind: GraphKind = "map") ->
         The most probable graph of the distances 1 - K; every item's nearest items with the weight
         1; or those with the weight by which their similarity exceeds that of the next one.
     """
+    items, similarity = nearest
     if kind == "map":
-        return _most_probable(nearest, degree)
+        learned = _most_probable(items, similarity, degree)
+        whole: Any = (len(items), len(items)) if learned is None else learned.adjacency
+        return _operator(csr_array(whole)), learned
     count = max(1, round(degree))
-    depth = nearest.items.shape[1]
-    similarity = nearest.similarity[:, :count].astype(np.float64)
+    own = similarity[:, :count].astype(np.float64)
     if kind == "soft-knn":
-        weights = similarity - (nearest.similarity[:, [count]] if depth > count else 0.0)
+        weights = own - (similarity[:, [count]] if items.shape[1] > count else 0.0)
     else:
-        weights = np.ones_like(similarity)
-    directed = _listed(nearest.items[:, :count], np.maximum(weights, 0.0))
-    joined = directed.maximum(directed.T) if kind == "knn" else (directed + directed.T) / 2.0
-    return ItemGraph(_operator(csr_array(joined)))
-
-
-def _listed(items: NDArray[np.int64], values: Floats) -> csr_array:
-    row, place = np.nonzero(items >= 0)
+        weights = np.ones_like(own)
+    row, place = np.nonzero(items[:, :count] >= 0)
+    ends = (row, items[row, place])
     shape = (len(items), len(items))
-    return csr_array((values[row, place], (row, items[row, place])), shape=shape)
+    directed = csr_array((np.maximum(weights, 0.0)[row, place], ends), shape=shape)
+    joined = directed.maximum(directed.T) if kind == "knn" else (directed + directed.T) / 2.0
+    return _operator(csr_array(joined)), None
 
 
 def _operator(weights: csr_array) -> csr_array:
@@ -204,31 +147,27 @@ def _operator(weights: csr_array) -> csr_array:
     return found.astype(np.float32)
 
 
-def _most_probable(nearest: NearestItems, degree: float) -> ItemGraph:
-    candidates = _candidate_distances(nearest, int(np.ceil(CANDIDATE_RATIO * degree)))
-    is_near_any = np.diff(candidates.indptr) > 0
-    inside = np.flatnonzero(is_near_any)
-    if len(inside) < 3:
-        return ItemGraph(_operator(csr_array(candidates * 0.0)))
-    part = csr_array(candidates[inside][:, inside])
-    part.sort_indices()
-    wanted = min(degree, 0.9 * part.nnz / len(inside))
-    found = _widened(learn(part, Settings(degree=wanted)), inside, len(is_near_any))
-    return ItemGraph(_operator(found.adjacency), found)
-
-
-def _candidate_distances(nearest: NearestItems, depth: int) -> csr_array:
-    """Return the distances 1 - K of pairs of which one item lists the other, symmetric."""
-    n_items = len(nearest.items)
-    items, similarity = nearest.items[:, :depth], nearest.similarity[:, :depth]
-    row, place = np.nonzero(items >= 0)
+def _most_probable(
+    items: NDArray[np.int64], similarity: NDArray[np.float32], degree: float
+) -> LearnedGraph | None:
+    """Return the most probable graph of the distances 1 - K of listed pairs; None without any."""
+    n_items, depth = len(items), int(np.ceil(CANDIDATE_RATIO * degree))
+    row, place = np.nonzero(items[:, :depth] >= 0)
     column = items[row, place]
     low, high = np.minimum(row, column), np.maximum(row, column)
     pairs, first = np.unique(low * n_items + high, return_index=True)
     distance = np.clip(1.0 - similarity[row, place][first].astype(np.float64), 0.0, 1.0)
     low, high = pairs // n_items, pairs % n_items
     ends = (np.concatenate([low, high]), np.concatenate([high, low]))
-    return csr_array((np.concatenate([distance, distance]), ends), shape=(n_items, n_items))
+    shape = (n_items, n_items)
+    candidates = csr_array((np.concatenate([distance, distance]), ends), shape=shape)
+    inside = np.flatnonzero(np.diff(candidates.indptr))
+    if len(inside) < 3:
+        return None
+    part = csr_array(candidates[inside][:, inside])
+    part.sort_indices()
+    wanted = min(degree, 0.9 * part.nnz / len(inside))  # not all candidates can be edges
+    return _widened(learn(part, Settings(degree=wanted)), inside, n_items)
 
 
 def _widened(graph: LearnedGraph, inside: NDArray[np.int64], size: int) -> LearnedGraph:

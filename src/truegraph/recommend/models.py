@@ -1,30 +1,37 @@
-"""What the closed-form recommenders have in common.
+"""What all recommenders have in common, the two simplest of them, and lists of the best items.
 
-They score a user from their history alone and are not trained on triples: one calculation gives
-their weights. A new user is scored like any other. What a caller leaves open is chosen on held-out
-interactions, one candidate in memory at a time; see `truegraph.recommend.choosing`.
+A model scores items by a user's history alone, so a new user is scored like any other. Closed forms
+come from one calculation; see `truegraph.recommend.choosing` for what a caller leaves open.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, diags_array
 from threadpoolctl import ThreadpoolController
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.options import checked_options
+from truegraph.runtime.compiled import compiled
+from truegraph.saving import savable
 
 Floats = NDArray[np.float32]
+Options = dict[str, Any]
 Parts = tuple[NDArray[np.float64], NDArray[np.float64]]
+ScoreRows = Callable[[NDArray[np.int64]], Floats]
+
+_BLOCK_BYTES = 2**25  # of scores in memory: 32 MB
+_BLOCK_ITEMS = 1024  # whose cosines with all others are in memory
+_LONGEST_LIST = 1000  # that may be asked for although there are fewer items
 
 
-class HistoryModel(ABC):
+class HistoryModel:
     """Scores items by a user's history.
 
     Attributes
@@ -42,14 +49,14 @@ class HistoryModel(ABC):
     """
 
     name: ClassVar[str]
-    DEFAULTS: ClassVar[dict[str, Any]] = {}
+    DEFAULTS: ClassVar[Options] = {}
     TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {}
     CHOICES: ClassVar[dict[str, tuple[Any, ...]]] = {}
 
-    options: dict[str, Any]
+    options: Options
 
     @classmethod
-    def checked(cls, given: Mapping[str, Any] | None) -> dict[str, Any]:
+    def checked(cls, given: Mapping[str, Any] | None) -> Options:
         """Return all options, None where one is to be chosen; raise for impossible ones."""
         own = given
         if isinstance(given, Mapping):
@@ -63,56 +70,35 @@ class HistoryModel(ABC):
         return options | {name: None for name in cls.TRIED if name not in (own or {})}
 
     @classmethod
-    def usual(cls, options: Mapping[str, Any]) -> dict[str, Any]:
+    def usual(cls, options: Mapping[str, Any]) -> Options:
         """Return options with the usual values of what is left open."""
         open_ones = {n: cls.DEFAULTS[n] for n in cls.TRIED if options[n] is None}
         return {**options, **open_ones}
 
     @classmethod
-    @abstractmethod
-    def fit(
-        cls, options: dict[str, Any], matrix: csr_array, *, seed: int = 0, features: Any = None
-    ) -> Self:
-        """Fit the recommender to interactions (n_users, n_items), with nothing left open.
-
-        Parameters
-        ----------
-        options : dict
-        matrix : csr_array of shape (n_users, n_items)
-        seed : int
-        features : Features, optional
-            Of the items; most models do not use them.
-        """
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
+        """Fit to interactions (n_users, n_items), with nothing left open."""
+        raise NotImplementedError
 
     @property
-    @abstractmethod
     def n_items(self) -> int:
         """Number of items."""
+        raise NotImplementedError
 
-    @abstractmethod
     def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
-        """Return scores (m, n_items) of users with these histories (m, n_items).
+        """Return scores (m, n_items) of histories (m, n_items).
 
-        Parameters
-        ----------
-        history : csr_array of shape (m, n_items)
-        users : ndarray of int64, shape (m,), optional
-            Their numbers, if they are those of the fit; networks know vectors of them.
+        `users` (m,) are the numbers of users of the fit; only networks make use of them.
         """
+        raise NotImplementedError
 
-    @abstractmethod
     def contributions(self, history: NDArray[np.int64], item: int) -> Parts:
-        """Return what each item of a history adds to an item's score.
+        """Return what each item of a history adds to a score: directly, and through a graph."""
+        raise NotImplementedError
 
-        Returns
-        -------
-        direct, graph : ndarray of float64, shape (len(history),)
-            By the item itself, and by its neighbours in a graph; together they sum to the score.
-        """
-
-    @abstractmethod
     def similarity(self, item: int) -> Floats:
         """Return how similar every item is to one, (n_items,)."""
+        raise NotImplementedError
 
     def user_similarity(self, user: int) -> Floats:
         """Raise: only networks have vectors of users."""
@@ -120,15 +106,9 @@ class HistoryModel(ABC):
 
 
 class LinearModel(HistoryModel):
-    """Scores are history @ weights.
+    """Scores are history @ weights, an array or csr_array (n_items, n_items) of float32."""
 
-    Parameters
-    ----------
-    options : dict
-    weights : csr_array or ndarray of float32, shape (n_items, n_items)
-    """
-
-    def __init__(self, options: dict[str, Any], weights: Any) -> None:
+    def __init__(self, options: Options, weights: Any) -> None:
         self.options, self.weights = options, weights
 
     @property
@@ -154,6 +134,72 @@ class LinearModel(HistoryModel):
             raise InputError(f"the weights of {self.name} have shape {self.weights.shape}.")
 
 
+@savable
+class Popularity(HistoryModel):
+    """The items with most interactions, the same for everyone."""
+
+    name: ClassVar[str] = "popularity"
+
+    def __init__(self, counts: Floats) -> None:
+        self.options, self.counts = {}, counts
+
+    @classmethod
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
+        """Count the interactions of every item."""
+        return cls(np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float32))
+
+    @property
+    def n_items(self) -> int:
+        """Number of items."""
+        return len(self.counts)
+
+    def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
+        """Return the counts, one row per user."""
+        return np.tile(self.counts, (history.shape[0], 1))
+
+    def contributions(self, history: NDArray[np.int64], item: int) -> Parts:
+        """Raise: popularity does not use histories."""
+        raise InputError("model='popularity' ignores what a user took; use another model.")
+
+    def similarity(self, item: int) -> Floats:
+        """Raise: popularity has no notion of similarity."""
+        raise InputError("model='popularity' knows nothing of similar items; use another model.")
+
+
+@savable
+class ItemKNN(LinearModel):
+    """Items similar to those of the history: cosine of the columns, the ``neighbours`` nearest."""
+
+    name: ClassVar[str] = "item-knn"
+    DEFAULTS: ClassVar[Options] = {"neighbours": 100}
+    TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {"neighbours": (20, 50, 100, 200)}
+
+    @classmethod
+    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
+        """Keep the cosine of each item (column) with its nearest items (rows)."""
+        columns = csr_array(matrix.T.astype(np.float64))
+        lengths = np.sqrt(np.maximum(np.diff(columns.indptr), 1))
+        unit = csr_array(diags_array(1.0 / lengths) @ columns)
+        turned = csr_array(unit.T)
+        kept: list[tuple[NDArray, NDArray, NDArray]] = []
+        for start in range(0, unit.shape[0], _BLOCK_ITEMS):
+            products = (unit[start : start + _BLOCK_ITEMS] @ turned).tocoo()
+            item, other, value = products.row + start, products.col, products.data.round(9)
+            is_near = (item != other) & (value > 0.0)
+            item, other, value = item[is_near], other[is_near], value[is_near]
+            order = np.lexsort((other, -value, item))
+            item, other, value = item[order], other[order], value[order]
+            place = np.arange(len(item)) - np.searchsorted(item, item)  # in the item's own list
+            is_kept = place < options["neighbours"]
+            kept.append((other[is_kept], item[is_kept], value[is_kept]))
+        source, target, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+        shape = (matrix.shape[1], matrix.shape[1])
+        return cls(options, csr_array((values.astype(np.float32), (source, target)), shape=shape))
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
 def as_dense(matrix: Any) -> Floats:
     """Return a product of matrices as a dense array of float32."""
     dense = matrix.toarray() if hasattr(matrix, "toarray") else matrix
@@ -177,3 +223,66 @@ def cosines(vectors: Floats, place: int) -> Floats:
 @cache
 def _libraries() -> ThreadpoolController:
     return ThreadpoolController()  # looks through all loaded libraries, so only once
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def list_length(k: Any, n_items: int) -> int:
+    """Return the length of lists that was asked for, checked."""
+    return gate.whole_number("k", k, at_least=1, at_most=max(n_items, _LONGEST_LIST))
+
+
+def rank_items(
+    scores_of: ScoreRows, masked: csr_array, depth: int, allowed: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return the best items (n, depth) of rows, best first, and their scores; -1 and -inf after.
+
+    Out of all items, in blocks of rows; of equal scores the first item comes first.
+
+    Parameters
+    ----------
+    scores_of : callable(rows) -> ndarray of float32, shape (len(rows), n_items)
+    masked : csr_array of shape (n, n_items)
+        Items that are no candidates, row by row: the stored entries.
+    depth : int
+    allowed : ndarray of bool, shape (n_items,), optional
+        Items that are candidates at all.
+    """
+    n_rows, n_items = masked.shape
+    items = np.full((n_rows, depth), -1, dtype=np.int64)
+    scores = np.full((n_rows, depth), -np.inf, dtype=np.float32)
+    candidates = np.ones(n_items, dtype=np.bool_) if allowed is None else allowed
+    step = max(1, _BLOCK_BYTES // (4 * max(1, n_items)))
+    starts = masked.indptr.astype(np.int64)
+    for first in range(0, n_rows, step):
+        part = slice(first, min(first + step, n_rows))
+        found = np.asarray(scores_of(np.arange(part.start, part.stop)), dtype=np.float32)
+        gone, lists = (starts[first:], masked.indices), (items[part], scores[part])
+        _best(found, candidates, gone, lists)
+    return items, scores
+
+
+@compiled
+def _best(found: np.ndarray, candidates: np.ndarray, masked: Any, lists: Any) -> None:
+    starts, gone = masked
+    items, scores = lists
+    open_items = np.empty(found.shape[1], np.bool_)
+    depth = items.shape[1]
+    for row in range(found.shape[0]):
+        own, best, names = found[row], scores[row], items[row]
+        open_items[:] = candidates
+        for place in range(starts[row], starts[row + 1]):
+            open_items[gone[place]] = False
+        filled = 0
+        for item in range(own.size):
+            score = own[item]
+            # A list that is full takes higher scores only: of equal ones the first item stays.
+            if not open_items[item] or (filled == depth and not score > best[depth - 1]):
+                continue
+            place = filled if filled < depth else depth - 1
+            while place > 0 and best[place - 1] < score:
+                best[place], names[place] = best[place - 1], names[place - 1]
+                place -= 1
+            best[place], names[place] = score, item
+            filled = min(filled + 1, depth)

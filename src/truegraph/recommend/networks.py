@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -9,20 +10,21 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.errors import InputError
-from truegraph.recommend.models import Floats, HistoryModel, Parts, cosines, product
+from truegraph.fit_log import FitLog
+from truegraph.recommend.choosing import Choice
+from truegraph.recommend.models import Floats, HistoryModel, Options, Parts, cosines, product
 from truegraph.saving import savable
+
+#: Choice, model of the training part, model that is served, and fitted attributes of an estimator.
+Trained = tuple[Choice, HistoryModel | None, HistoryModel, dict[str, Any]]
 
 
 @savable
 class NetworkModel(HistoryModel):
-    """A trained network.
+    """A trained network: `name` of the base model, and `options` with the learning rate found.
 
-    Parameters
+    Attributes
     ----------
-    name : str
-        Of the base model.
-    options : dict
-        Of the network, with the learning rate that was found.
     observed : csr_array of shape (U, I)
         What it was trained on.
     weights : dict of Tensor
@@ -31,22 +33,10 @@ class NetworkModel(HistoryModel):
     """
 
     def __init__(
-        self,
-        name: str,
-        options: dict[str, Any],
-        observed: csr_array,
-        weights: dict[str, Any],
-        vectors: Floats,
+        self, name: str, options: Options, observed: csr_array, weights: Options, vectors: Floats
     ) -> None:
         self.name, self.options, self.observed = name, options, observed  # type: ignore[misc]
         self.weights, self.vectors = weights, vectors
-
-    @classmethod
-    def fit(
-        cls, options: dict[str, Any], matrix: csr_array, *, seed: int = 0, features: Any = None
-    ) -> Self:
-        """Raise: networks are trained by `truegraph.paper.training_recommenders`."""
-        raise NotImplementedError
 
     @classmethod
     def of(cls, network: Any) -> Self:
@@ -96,3 +86,72 @@ class NetworkModel(HistoryModel):
     def _check_saved(self) -> None:
         if self.vectors.ndim != 2 or len(self.vectors) != sum(self.observed.shape):
             raise InputError(f"the vectors of {self.name} have shape {self.vectors.shape}.")
+
+
+def train_network(
+    name: str,
+    given: Mapping[str, Any] | None,
+    parts: tuple[csr_array, csr_array | None, csr_array],
+    log: FitLog,
+    *,
+    seed: int,
+    device: str,
+) -> Trained:
+    """Train on the first of the parts (training, held out, all), then as long on all."""
+    from truegraph.paper.training_recommenders import train_base
+
+    train, held_out, everything = parts
+    common: dict[str, Any] = {"seed": seed, "device": device, "progress": log.progress}
+    with log.stage(name):
+        network, history = train_base(name, train, held_out, options=given, **common)
+    first = served = NetworkModel.of(network)
+    choice = Choice(name, first.options, history["best_recall"])
+    if held_out is not None:
+        again = first.options | {"epochs": history["best_epoch"] + 1}
+        with log.stage("fit to all interactions"):
+            network, _ = train_base(name, everything, None, options=again, **common)
+        served = NetworkModel.of(network)
+    return choice, None if held_out is None else first, served, {"history_": history}
+
+
+def train_bayesian(
+    name: str,
+    given: Mapping[str, Any] | None,
+    parts: tuple[csr_array, csr_array | None, csr_array],
+    log: FitLog,
+    *,
+    seed: int,
+    device: str,
+) -> Trained:
+    """Run Algorithm 3 on the first of the parts (training, held out, all), then as it chose."""
+    from truegraph.paper.algorithm3 import algorithm3, checked_choices
+
+    train, held_out, everything = parts
+    if held_out is None:
+        raise InputError(
+            f"model={name!r} chooses the fraction of removed pairs on held-out "
+            "interactions, but there are none; give validation, or a validation_share above 0."
+        )
+    base, common = name[1:], {"seed": seed, "device": device, "log": log}
+    options, choices = checked_choices(base, given)
+    found = algorithm3(base, train, held_out, options, choices, **common)  # type: ignore[arg-type]
+    first, history = NetworkModel.of(found.network), found.history
+    own = first.options | {"fraction": found.fraction}
+    choice = Choice(name, own, history["best_recall"])
+    options |= {"learning_rate": own["learning_rate"], "epochs": found.base_epochs}
+    common |= {"epochs": history["best_epoch"] + 1}
+    choices |= {"fractions": (found.fraction,)}
+    served = algorithm3(base, everything, None, options, choices, **common)  # type: ignore[arg-type]
+    return (
+        choice,
+        first,
+        NetworkModel.of(served.network),
+        {
+            "history_": history,
+            "learned_graph_": served.learned,
+            "removed_pairs_": served.removed,
+            "fraction_": found.fraction,
+            "fraction_recalls_": found.recalls,
+            "rank_correlation_": served.rank_correlation,
+        },
+    )

@@ -43,7 +43,7 @@ NO_ARRAYS = {
     "settings", "table", "progress", "client", "node",
 }  # fmt: skip
 # Classes that only hold results, and words.
-RESULTS = {"InteractionSplit", "NodeSplit", "PlantedInteractions", "Task",
+RESULTS = {"InteractionSplit", "NodeSplit", "Task",
            "Comparison", "ConsoleProgress", "NodeFeatures",
            "distributed.Partition", "suggestion"}  # fmt: skip
 
