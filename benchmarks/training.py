@@ -26,9 +26,11 @@ import torch
 from scipy.sparse import csr_array
 from torch.nn.functional import cross_entropy, dropout
 
+from truegraph.classify.inputs import complete_inputs
+from truegraph.classify.problem import Problem
 from truegraph.data import load_dataset, random_split
 from truegraph.data.operators import normalise_features, normalised_adjacency
-from truegraph.paper.training import NodeTask, Training, predict_proba
+from truegraph.paper.training import Training, predict_proba
 
 EPOCHS, CLASSES = 200, 7
 HIDDEN, DECAY = {"gcn": 16, "appnp": 64}, {"gcn": 5e-4, "appnp": 5e-3}
@@ -51,8 +53,8 @@ def cora(per_class: int, seed: int = 0) -> Data:
 
 
 def our_fit(model: str, data: Data, seed: int = 0) -> np.ndarray:
-    parts = (data.labels, data.train, data.train[:0], CLASSES, seed)
-    task = NodeTask(data.graph, data.features, data.features, *parts)
+    inputs = complete_inputs(data.features, data.graph, len(data.labels))
+    task = Problem(inputs, data.labels, data.train, data.train[:0], CLASSES, seed)
     network = Training(model, task).run(data.graph)
     return predict_proba(network, data.graph, data.features).argmax(axis=1)
 

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 
+from lab.diffusion import diffusion_graph
 from lab.nodes import STRANGE, changed, load, split_of, thinned
 from truegraph.data import NodeDataset, NodeSplit
 from truegraph.evaluation.class_metrics import detection_auroc
@@ -36,7 +37,8 @@ def run(data: NodeDataset, job: Mapping[str, Any]) -> dict[str, Any]:
     aside = split.validation
     if conditions["split"] == "shares":  # of which calibration alone may see those set aside
         split = replace(split, validation=aside[:0])
-    model = fit_classifier(job["model"], job["options"], dataset, split, seed)
+    name, seen = rival(job["model"], dataset)
+    model = fit_classifier(name, job["options"], seen, split, seed)
     if conditions.get("calibrate"):
         model.calibrate(aside, model.classes_[dataset.labels[aside]])
     found = score_classifier(model, dataset, split)
@@ -52,6 +54,19 @@ def run(data: NodeDataset, job: Mapping[str, Any]) -> dict[str, Any]:
     if job["model"] == "auto" and change != "none" and change not in STRANGE:
         found["metrics"] |= edge_metrics(model, data)
     return found
+
+
+def rival(name: str, dataset: NodeDataset) -> tuple[str, NodeDataset]:
+    """Return the network behind the name of a rival, and the data with the graph it trains on.
+
+    "knn" is a GCN on the nearest neighbours of the features, "gdc" one on the diffused graph.
+    """
+    if name == "knn":
+        return "gcn", replace(dataset, graph=None)
+    if name not in ("gdc", "gdc-appnp"):
+        return name, dataset
+    network = "gcn" if name == "gdc" else "appnp"
+    return network, replace(dataset, graph=diffusion_graph(dataset.graph))
 
 
 def edge_metrics(model: Any, honest: NodeDataset) -> dict[str, float | None]:

@@ -15,8 +15,8 @@ import hashlib
 import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -57,11 +57,6 @@ _METRICS: dict[str, Mapping[str, Metric]] = {  # the first decides
     "links": LINK_METRICS,
     "recommend": {name: RANKING_METRICS[name] for name in _RANKING},
 }
-_MODELS = {
-    "classify": ("gcn", "bgcn", "auto"),
-    "links": ("vgae", "bvgae", "auto"),
-    "recommend": ("ease", "auto"),
-}
 _TRIALS = {"classify": 10, "links": 10, "recommend": 3}
 _SETTINGS: dict[str, dict[str, Any]] = {
     "classify": {"per_class": 5, "split": "random", "component": "full"},
@@ -73,20 +68,23 @@ _CHOICES = {"component": ("full", "largest"), "split": ("random", "fixed", "time
 
 def models_of(task: str) -> tuple[str, ...]:
     """Return the names of the models that can be compared on a task."""
-    if task == "classify":
-        from truegraph.classify.models import MODELS as CLASSIFIERS
+    where = {"classify": "classify.models", "links": "links.names", "recommend": "recommend.names"}
+    found = tuple(import_module(f"truegraph.{where[task]}").MODELS)
+    return (*found, *one_trial.RIVALS) if task == "classify" else found
 
-        return (*CLASSIFIERS, *one_trial.RIVALS)
+
+def usual_models(task: str, dataset: Any) -> tuple[str, ...]:
+    """Return the models that are compared unless others are named; none needs torch."""
     if task == "links":
-        from truegraph.links.names import MODELS as LINK_PREDICTORS
+        return ("auto", "adamic-adar", "personalised-pagerank")
+    if task == "recommend":
+        return ("auto", "ease", "popularity")
+    features = ("logistic-regression", "random-forest", "gradient-boosting")
+    known = features[: 3 if one_trial.can_be_dense(dataset.features) else 2]
+    models = ("auto", *(known if dataset.features is not None else ()))
+    return models if dataset.graph is None else (*models, "label-propagation")
 
-        return tuple(LINK_PREDICTORS)
-    from truegraph.recommend.names import MODELS as RECOMMENDERS
 
-    return tuple(RECOMMENDERS)
-
-
-@dataclass(frozen=True, eq=False)
 class Comparison(Shown):
     """Models compared on the same splits.
 
@@ -100,6 +98,8 @@ class Comparison(Shown):
         One per trial.
     settings : dict
         Such as labels per class.
+    metrics : mapping
+        How each metric is shown; `main_metric`, the first, decides who wins.
     outcome : Outcome
         The trials, see `truegraph.runner.run_trials`.
     users : dict of str to dict
@@ -110,25 +110,22 @@ class Comparison(Shown):
 
     _drawn_by: ClassVar[str] = "truegraph.report.comparison"
 
-    task: str
-    name: str
-    data: Any
-    models: tuple[str, ...]
-    seeds: tuple[int, ...]
-    settings: dict[str, Any]
-    outcome: Outcome
-    users: dict[str, dict[int, float]]
-    groups: Any = None
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """How each metric is shown; the first decides who wins."""
-        return _METRICS[self.task]
-
-    @property
-    def main_metric(self) -> str:
-        """Name of the metric that decides."""
-        return next(iter(self.metrics))
+    def __init__(
+        self,
+        task: str,
+        name: str,
+        data: Any,
+        models: tuple[str, ...],
+        seeds: tuple[int, ...],
+        settings: dict[str, Any],
+        outcome: Outcome,
+        users: dict[str, dict[int, float]],
+        groups: Any = None,
+    ) -> None:
+        self.task, self.name, self.data, self.models = task, name, data, models
+        self.seeds, self.settings, self.outcome = seeds, settings, outcome
+        self.users, self.groups, self.metrics = users, groups, _METRICS[task]
+        self.main_metric = next(iter(self.metrics))
 
     def records(self, model: str) -> list[Record]:
         """Return the trials of a model that did not fail."""
@@ -150,13 +147,9 @@ class Comparison(Shown):
         """Mean of every metric: one row per model, one column per metric."""
         import pandas as pd
 
-        rows = {
-            model: {
-                name: found.mean for name in self.metrics if (found := self.summary(model, name))
-            }
-            for model in self.models
-        }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis("model")
+        shown = {name: self.means(name) for name in self.metrics}
+        rows = {name: means for name, means in shown.items() if means}
+        return pd.DataFrame(rows, index=list(self.models)).rename_axis("model")
 
     @property
     def trials(self) -> pd.DataFrame:
@@ -171,10 +164,15 @@ class Comparison(Shown):
         ]
         return pd.DataFrame(rows)
 
+    def means(self, metric: str) -> dict[str, float]:
+        """Return the mean of a metric by model, of those that have it."""
+        found = {model: self.summary(model, metric) for model in self.models}
+        return {model: one.mean for model, one in found.items() if one}
+
     @cached_property
     def leader(self) -> str | None:
         """The model with the best mean; None if nothing was measured."""
-        means = {model: found.mean for model in self.models if (found := self.summary(model))}
+        means = self.means(self.main_metric)
         return max(means, key=means.__getitem__) if means else None
 
     @cached_property
@@ -268,6 +266,15 @@ class Comparison(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything that was measured, ready for JSON."""
+        values = {
+            model: {
+                name: [self.values(model, name).get(seed) for seed in self.seeds]
+                for name in self.metrics
+            }
+            for model in self.models
+        }
+        seconds = {m: sum(record["seconds"] for record in self.records(m)) for m in self.models}
+        names = ("model", "seed", "error")
         return {
             "task": self.task,
             "data": self.name,
@@ -276,17 +283,8 @@ class Comparison(Shown):
             "statistics": self.data.statistics(),
             **self.settings,
             "seeds": list(self.seeds),
-            "models": {
-                model: {
-                    name: [self.values(model, name).get(seed) for seed in self.seeds]
-                    for name in self.metrics
-                }
-                for model in self.models
-            },
-            "seconds": {
-                model: round(sum(record["seconds"] for record in self.records(model)), 3)
-                for model in self.models
-            },
+            "models": values,
+            "seconds": {model: round(value, 3) for model, value in seconds.items()},
             "leader": self.leader,
             "winner": self.winner,
             "conclusion": self.conclusion,
@@ -294,10 +292,7 @@ class Comparison(Shown):
                 model: {"mean_difference": test.mean_difference, "p_value": test.p_value}
                 for model, test in self.tests.items()
             },
-            "failed": [
-                {name: record[name] for name in ("model", "seed", "error")}
-                for record in self.outcome.failed
-            ],
+            "failed": [{name: one[name] for name in names} for one in self.outcome.failed],
             "notes": self.notes,
         }
 
@@ -338,7 +333,8 @@ def compare(
         `read_interactions` return.
     models : sequence of str, optional
         Names as of `NodeClassifier`, `LinkPredictor` and `Recommender`; of classify also
-        "random-forest", "gradient-boosting" and "nearest-neighbours", which see features only.
+        "random-forest", "gradient-boosting" and "nearest-neighbours", which see features only. By
+        default "auto" and fast rivals that need no torch, see `usual_models`.
     trials : int, optional
         Splits; by default 10, of recommend 3.
     seed : int, default=0
@@ -367,13 +363,14 @@ def compare(
     """
     if task not in _METRICS:
         raise InputError(f"task={task!r} must be one of {', '.join(_METRICS)}.")
-    names = _checked_models(models or _MODELS[task], task)
+    names = None if models is None else _checked_models(models, task)
     count = _TRIALS[task] if trials is None else trials
     if count < 1:
         raise InputError(f"trials={trials} must be at least 1.")
     given = {"per_class": per_class, "split": split, "component": component}
     chosen = _checked_settings(task, {k: v for k, v in given.items() if v is not None})
     dataset = _loaded(task, data, chosen)
+    names = names or usual_models(task, dataset)
     if groups is not None:
         groups = _checked_groups(task, dataset, groups, chosen)
     _check_splits(task, dataset, chosen, groups)
@@ -392,7 +389,6 @@ def compare(
         for one in seeds  # all models of a split first, so that a stopped run has pairs
         for model in names
     ]
-    main = next(iter(_METRICS[task]))
     with ExitStack() as stack:
         folder = Path(out or stack.enter_context(tempfile.TemporaryDirectory()))
         outcome = run_trials(
@@ -403,7 +399,7 @@ def compare(
             cluster=cluster,
             retry_failed=retry_failed,
             progress=stack.enter_context(console_progress(progress)),
-            named=partial(_named, main, _METRICS[task][main]),
+            named=partial(_named, *next(iter(_METRICS[task].items()))),
         )
         users = _users(outcome, folder) if task == "recommend" else {}
     return Comparison(task, dataset.name, dataset, names, seeds, chosen, outcome, users, groups)
@@ -448,10 +444,10 @@ def _loaded(task: str, data: Data, settings: Mapping[str, Any]) -> Any:
 
 
 @lru_cache(maxsize=2)
-def _named_data(task: str, name: str, component: str) -> Any:
-    if task == "recommend":
-        return load_interactions(name)
-    return load_dataset(name, component=component)  # type: ignore[arg-type]
+def _named_data(task: str, name: str, component: Any) -> Any:
+    return (
+        load_interactions(name) if task == "recommend" else load_dataset(name, component=component)
+    )
 
 
 def _checked_groups(
@@ -512,13 +508,14 @@ def _named(name: str, metric: Metric, record: Job) -> str:
 
 def _users(outcome: Outcome, folder: Path) -> dict[str, dict[int, float]]:
     """Return recall@20 of every user, averaged over the trials, by model."""
-    found: dict[str, dict[int, list[float]]] = {}
+    import pandas as pd
+
+    found: dict[str, list[Any]] = {}
     for record in outcome.done:
         arrays = read_npz(folder / record["details"]["users"])
-        mine = found.setdefault(record["model"], {})
-        for user, value in zip(arrays["users"].tolist(), arrays["recall"].tolist(), strict=True):
-            mine.setdefault(user, []).append(value)
+        one = pd.Series(arrays["recall"], index=arrays["users"])
+        found.setdefault(record["model"], []).append(one)
     return {
-        model: {user: float(np.mean(values)) for user, values in mine.items()}
-        for model, mine in found.items()
+        model: pd.concat(trials).groupby(level=0, sort=False).mean().to_dict()
+        for model, trials in found.items()
     }

@@ -22,7 +22,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -44,7 +43,6 @@ _SCHEDULER_TIMEOUT = 15  # seconds to reach it, and
 _WORKERS_TIMEOUT = 60  # until it has a worker
 
 
-@dataclass(frozen=True)
 class Outcome:
     """What became of the trials that were asked for.
 
@@ -53,6 +51,8 @@ class Outcome:
     records : list of dict
         One per finished trial, in the order of the jobs: the job's entries, and ``status`` ("done"
         or "failed"), ``error``, ``seconds``, ``finished``, ``version`` and what the trial gave.
+    done, failed : list of dict
+        The records by their status.
     wanted : int
         Trials asked for.
     run : int
@@ -61,20 +61,12 @@ class Outcome:
         How long this took.
     """
 
-    records: list[Record]
-    wanted: int
-    run: int
-    seconds: float
-
-    @property
-    def failed(self) -> list[Record]:
-        """The trials that failed."""
-        return [record for record in self.records if record["status"] == "failed"]
-
-    @property
-    def done(self) -> list[Record]:
-        """The trials that did not fail."""
-        return [record for record in self.records if record["status"] == "done"]
+    def __init__(self, records: list[Record], wanted: int, run: int, seconds: float) -> None:
+        self.records, self.wanted, self.run, self.seconds = records, wanted, run, seconds
+        self.done, self.failed = (
+            [record for record in records if record["status"] == status]
+            for status in ("done", "failed")
+        )
 
 
 def run_trials(

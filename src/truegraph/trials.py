@@ -8,16 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.data import (
-    Interactions,
-    InteractionSplit,
-    NodeDataset,
-    NodeSplit,
-    fixed_split,
-    random_split,
-    split_by_time,
-    split_randomly,
-)
+from truegraph import data as splits
+from truegraph.data import Interactions, InteractionSplit, NodeDataset, NodeSplit
 from truegraph.data.datasets import cache_folder
 from truegraph.data.link_splits import LinkSplit, split_links
 from truegraph.errors import InputError
@@ -75,7 +67,7 @@ def node_split(
     suffice for these two thirds and one third of what training leaves.
     """
     if kind == "fixed":
-        return fixed_split(dataset, per_class)
+        return splits.fixed_split(dataset, per_class)
     if groups is not None:
         return _group_split(dataset.labels, np.asarray(groups), per_class, seed)
     left = int((dataset.labels >= 0).sum()) - per_class * dataset.n_classes
@@ -87,7 +79,7 @@ def node_split(
         )
     test = min(_MOST_TEST, 2 * left // 3)
     sizes = {"test_size": test, "validation_size": min(_MOST_VALIDATION, left - test)}
-    return random_split(dataset.labels, per_class, random_state=seed, **sizes)
+    return splits.random_split(dataset.labels, per_class, random_state=seed, **sizes)
 
 
 def _group_split(
@@ -124,7 +116,8 @@ def fit_classifier(
 ) -> Any:
     """Return a fitted classifier; labels of test nodes are hidden from it."""
     if name in RIVALS:
-        return _FeaturesOnly(name, options, dataset, split, seed)
+        rival = _rival(name, len(split.train), seed).set_params(**options)
+        return _FeaturesOnly(rival, dataset, split)
     from truegraph.classify.estimator import NodeClassifier
 
     labels = np.full(dataset.n_nodes, -1)
@@ -141,31 +134,25 @@ class _FeaturesOnly:
 
     notes_ = ()
 
-    def __init__(
-        self,
-        name: str,
-        options: Mapping[str, Any],
-        dataset: NodeDataset,
-        split: NodeSplit,
-        seed: int,
-    ) -> None:
-        features: Any = dataset.features
+    def __init__(self, model: Any, dataset: NodeDataset, split: NodeSplit) -> None:
+        name, features = type(model).__name__, dataset.features
         if features is None:
             raise InputError(f"{name} needs features, and data {dataset.name!r} have none.")
-        if name == "gradient-boosting" and not isinstance(features, np.ndarray):
-            if np.prod(features.shape, dtype=float) > _MOST_DENSE:
+        if name.startswith("Hist") and not isinstance(features, np.ndarray):
+            if not can_be_dense(features):
                 raise InputError(f"{name} takes no sparse features as large as {features.shape}.")
             features = features.toarray()
-        truth = dataset.labels[split.train]
-        model = (
-            _rival(name, len(truth), seed).set_params(**options).fit(features[split.train], truth)
-        )
-        self.classes_ = model.classes_
-        self._probabilities = model.predict_proba(features)
+        model.fit(features[split.train], dataset.labels[split.train])
+        self.classes_, self._probabilities = model.classes_, model.predict_proba(features)
 
     def predict_proba(self) -> NDArray[np.float64]:
         """Return class probabilities of all nodes (n_nodes, n_classes)."""
         return self._probabilities
+
+
+def can_be_dense(features: Any) -> bool:
+    """Return whether features (n_nodes, n_features) are small enough for gradient boosting."""
+    return features is None or np.prod(features.shape, dtype=float) <= _MOST_DENSE
 
 
 def _rival(name: str, count: int, seed: int) -> Any:
@@ -301,7 +288,8 @@ def recommend_trial(data: Interactions, job: Mapping[str, Any]) -> Outcome:
 
 def interaction_split(data: Interactions, kind: str, seed: int) -> InteractionSplit:
     """Return a split by time, which is the same for every seed, or at random."""
-    return split_by_time(data) if kind == "time" else split_randomly(data, random_state=seed)
+    by_time = kind == "time"
+    return splits.split_by_time(data) if by_time else splits.split_randomly(data, random_state=seed)
 
 
 def lists_of(model: Any, data: Interactions, depth: int) -> NDArray[np.int64]:

@@ -61,6 +61,23 @@ def test_links_and_recommendations(program) -> None:
     assert json.loads(done.out)["out"] == "runs/compare-recommend-taken"
 
 
+def test_nodes_of_one_group_are_never_split(program) -> None:
+    features = pd.read_csv("features.csv")
+    features["ward"] = np.arange(60) // 3  # a node of each class
+    features.to_csv("wards.csv", index=False)
+    words = ["compare", "classify", "--features", "wards.csv", "--columns", "x,y,z", *LABELS]
+    words += ["--groups", "ward", "--trials", 2, "--per-class", 2, "--json", "--quiet"]
+    words += ["--models", "logistic-regression", "--jobs", 1]
+    found = program(*words)
+    assert found.code == 0, found.err
+    document = json.loads(found.out)
+    assert len(document["models"]["logistic-regression"]["accuracy"]) == 2
+    assert document["groups"]
+    wrong = program(*words[:-8], "--groups", "wart")
+    assert wrong.code == 2
+    assert "--groups wart: wards.csv has the columns id, x, y, z, ward" in wrong.err
+
+
 def test_options_reach_the_model(program) -> None:
     words = ["compare", "classify", "cora", "--models", "nearest-neighbours", "--trials", 1]
     found = program(*words, "--option", "nearest-neighbours.n_neighbors=10000", "--jobs", 1)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph import ColumnPlan, LearnedGraph, NodeClassifier
+from truegraph import ColumnPlan, LearnedGraph, NodeClassifier, NodeRegressor
 from truegraph.cli.output import plain
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customers"
@@ -93,6 +93,21 @@ def test_a_saved_classifier_takes_new_rows_of_the_table(program, folder: Path) -
     assert set(loaded.predict()) == {"business", "family", "starter"}
     answers = pd.read_csv("answers.csv")["segment"][500:]
     assert np.mean(loaded.predict(X=customers[500:]) == answers) > 0.75
+
+
+def test_a_saved_regressor_predicts_new_rows_of_the_table(program, folder: Path) -> None:
+    customers = pd.read_csv("customers.csv", index_col="customer_id")
+    known = customers.pop("age").to_numpy(dtype=float, na_value=np.nan)[:400].copy()
+    known[200:] = np.nan
+    model = NodeRegressor(random_state=0).fit(customers[:400], known)
+    model.save("model")
+    customers[400:].to_csv("new.csv")
+    done = program("predict", "model", "--features", "new.csv", "--out", "new_found.csv")
+    assert done.code == 0, done.err
+    table = pd.read_csv("new_found.csv")
+    wanted, ends = model.predict(X=customers[400:], return_interval=0.9)
+    np.testing.assert_allclose(table["prediction"], wanted, rtol=1e-3)
+    np.testing.assert_allclose(table[["lower", "upper"]], ends, rtol=1e-3)
 
 
 def test_a_model_is_not_saved_over_a_file(program, folder: Path) -> None:

@@ -10,7 +10,6 @@ from scipy.sparse import csr_array, triu
 from scipy.special import log_softmax
 
 from lab import attack
-from truegraph.errors import InputError
 
 
 def _groups() -> tuple[csr_array, np.ndarray, np.ndarray, np.ndarray]:
@@ -84,9 +83,3 @@ def test_it_does_far_more_harm_than_random_edges() -> None:
     attacked = accuracy(attack_graph(graph, features, labels, train, 0.3))
     at_random = accuracy(perturb_graph(graph, added=0.3))
     assert attacked < at_random - 0.3
-
-
-def test_a_negative_share_is_refused() -> None:
-    graph, features, labels, train = _groups()
-    with pytest.raises(InputError, match=r"share=-0\.1"):
-        attack_graph(graph, features, labels, train, -0.1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lab.block_models import BLOCK_MODELS, contextual_blocks
+from lab.block_models import contextual_blocks
 
 
 @pytest.mark.parametrize("alike", [0.02, 0.2, 0.8])
@@ -21,8 +21,3 @@ def test_classes_lie_apart_by_the_signal() -> None:
     made = contextual_blocks("made", alike=0.5, signal=4.0, n_nodes=5000)
     means = np.array([np.asarray(made.features)[made.labels == k].mean(axis=0) for k in range(5)])
     assert np.linalg.norm(means, axis=1) == pytest.approx(np.full(5, 4.0), abs=0.2)
-
-
-def test_the_same_every_time() -> None:
-    for make in BLOCK_MODELS.values():
-        assert make().fingerprint == make().fingerprint

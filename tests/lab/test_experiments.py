@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +19,7 @@ from lab.experiment import Experiment, experiments, load, parse
 from lab.points import build_graph, spreading_accuracy
 from lab.printed import printed
 from lab.recommend import removal_metrics
-from lab.store import Trial, committed, fresh, trials_of, write_table
+from lab.store import Trial, committed, fresh, runs, trials_of, write_table
 from lab.suggestions import hard_negatives, suggestion_metrics
 from lab.summary import Findings, tables
 from lab.write import write
@@ -25,6 +28,7 @@ from scipy.sparse import csr_array
 from lab import same_science
 from truegraph.data import InteractionSplit
 from truegraph.errors import InputError
+from truegraph.runner import read_trials
 
 MINE = """
 title = "Propagation"
@@ -70,7 +74,7 @@ def test_builtin_experiments_name_what_exists(name: str) -> None:
     from truegraph.recommend.names import MODELS as RECOMMENDERS
 
     known = {
-        "classify": {*CLASSIFIERS},
+        "classify": {*CLASSIFIERS, "knn", "gdc", "gdc-appnp"},
         "links": {*LINKS, "pagerank", "learned-graph"},
         "suggestions": {*LINKS},
         "recommend": {*RECOMMENDERS},
@@ -145,6 +149,23 @@ def test_a_run_goes_on_and_its_page_is_written(mine: Made, capsys: pytest.Captur
         {t.key: t.metrics["accuracy"] for t in fresh("mine")}, abs=1e-5
     )
     assert {"seed": 1, "model": "label-spreading"}.items() <= vars(kept[-1]).items()
+
+
+def test_a_run_that_is_killed_goes_on(mine: Made) -> None:
+    words = [str(mine()), "--trials", "12", "--labels", "5", "--jobs", "1"]
+    process = subprocess.Popen([sys.executable, "-m", "lab", *words], stdout=subprocess.DEVNULL)
+    file = runs() / "mine" / "trials.jsonl"
+    limit = time.monotonic() + 300
+    while len(read_trials(file)) < 2 and time.monotonic() < limit:
+        time.sleep(0.02)
+    process.kill()
+    process.wait(60)
+    kept = {trial["key"]: trial["finished"] for trial in read_trials(file)}
+    assert 2 <= len(kept) < 24
+    assert main(words) == 0
+    finished = {trial["key"]: trial["finished"] for trial in read_trials(file)}
+    assert len(finished) == len(fresh("mine")) == 24
+    assert kept.items() <= finished.items()  # none of those kept was run again
 
 
 def test_a_failed_trial_is_told_and_counted(mine: Made, capsys: pytest.CaptureFixture) -> None:

@@ -77,13 +77,6 @@ def test_dice_removes_within_classes_and_adds_between_them() -> None:
         dice_graph(graph, np.zeros(50, dtype=int), 0.5)
 
 
-def test_dice_without_edges_within_classes_only_adds() -> None:
-    path = csr_array(np.diag(np.ones(9), 1) + np.diag(np.ones(9), -1))
-    after = _edges(dice_graph(path, np.arange(10) % 2, 1.0))
-    assert _edges(path) < after
-    assert len(after) == 18
-
-
 @pytest.mark.parametrize("kind", ["bernoulli", "normal", "shuffled", "shifted"])
 def test_noise_changes_the_features_of_the_chosen_nodes_only(kind: str) -> None:
     features = csr_array((np.random.default_rng(0).random((200, 30)) < 0.2).astype(float))
@@ -111,8 +104,3 @@ def test_foreign_edges_replace_those_of_the_chosen_nodes_only() -> None:
     assert 0 < len(new) <= np.diff(graph.indptr)[nodes].sum()
     assert new != touched
     assert foreign_edges(graph, []).nnz == graph.nnz
-
-
-def test_unknown_feature_noise_is_refused() -> None:
-    with pytest.raises(InputError, match="kind='loud'"):
-        noisy_features(np.eye(3), [0], kind="loud")

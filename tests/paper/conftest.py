@@ -1,17 +1,16 @@
-"""A small classification problem with a planted answer, and shapes without values."""
+"""A small classification problem with a planted answer."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from scipy.sparse import csr_array
 
-from truegraph.paper.networks import sparse
-from truegraph.paper.training import NodeTask
+from truegraph.classify.inputs import complete_inputs
+from truegraph.classify.problem import Problem
 
 
-def made_up(seed: int = 0) -> NodeTask:
+def made_up(seed: int = 0) -> Problem:
     """Return three communities of 20 nodes whose features hint at the community."""
     rng = np.random.default_rng(seed)
     labels = np.repeat(np.arange(3), 20)
@@ -23,11 +22,12 @@ def made_up(seed: int = 0) -> NodeTask:
     train = np.concatenate([order[labels[order] == c][:3] for c in range(3)])
     validation = order[~np.isin(order, train)][:15]
     graph = csr_array((edges | edges.T).astype(float))
-    return NodeTask(graph, features, features, labels, train, validation, 3, seed=5)
+    inputs = complete_inputs(features, graph, 60)
+    return Problem(inputs, labels, train, validation, 3, seed=5)
 
 
 @pytest.fixture(scope="session")
-def problem() -> NodeTask:
+def problem() -> Problem:
     return made_up()
 
 
@@ -37,22 +37,3 @@ def other_graph() -> csr_array:
     graph = made_up(7).graph.toarray()
     weights = np.triu(np.random.default_rng(1).random(graph.shape), 1)
     return csr_array(graph * (weights + weights.T))
-
-
-@pytest.fixture(autouse=True)
-def shapes_on_meta(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Teach torch the shapes of two operations that it does not have on the device "meta"."""
-    multiplied, reduced = sparse._multiplied, torch.segment_reduce
-
-    def product(matrix: torch.Tensor, dense: torch.Tensor) -> torch.Tensor:
-        if dense.is_meta:
-            return dense.new_empty((matrix.shape[0], dense.shape[1]))
-        return multiplied(matrix, dense)
-
-    def reduce(data: torch.Tensor, how: str, *, lengths: torch.Tensor, **other) -> torch.Tensor:
-        if data.is_meta:
-            return data.new_empty((len(lengths), *data.shape[1:]))
-        return reduced(data, how, lengths=lengths, **other)
-
-    monkeypatch.setattr(sparse, "_multiplied", product)
-    monkeypatch.setattr(torch, "segment_reduce", reduce)

@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 from truegraph.errors import InputError
 from truegraph.fit_log import FitLog
 from truegraph.paper.algorithm2 import CHOICES, algorithm2, combined_graph
-from truegraph.paper.autoencoders import LinkTask, network_options, train_on
+from truegraph.paper.autoencoders import LinkTask, network_options
 from truegraph.paper.networks import AUTO_ENCODERS
 
 OBSERVED = csr_array(np.array([[0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 0], [0, 0, 0, 0]], float))
@@ -38,13 +38,6 @@ def test_only_the_pairs_asked_about_are_filled():
     assert "1 unobserved pairs" in filling
 
 
-def test_an_empty_learned_graph_changes_nothing():
-    graph, filling = combined_graph(OBSERVED, csr_array((4, 4)))
-    for name in ("data", "indices", "indptr"):
-        np.testing.assert_array_equal(getattr(graph, name), getattr(OBSERVED, name))
-    assert filling == "0 learned edges, 0% of them observed; 0 unobserved pairs get a weight"
-
-
 def task_of(name: str, problem, **options) -> LinkTask:
     pairs = np.array([[0, 1], [2, 30], [4, 50]])
     return LinkTask(
@@ -63,8 +56,8 @@ def task_of(name: str, problem, **options) -> LinkTask:
 def test_an_empty_learned_graph_gives_the_base_model(name, problem):
     task = task_of(name, problem)
     combined, _ = combined_graph(problem.graph, csr_array(problem.graph.shape))
-    base = train_on(task, FitLog(), problem.graph, problem.graph)
-    again = train_on(task, FitLog(), combined, combined)
+    base = task.train_on(FitLog(), problem.graph, problem.graph)
+    again = task.train_on(FitLog(), combined, combined)
     for first, second in zip(base, again, strict=True):
         np.testing.assert_array_equal(first, second)
 

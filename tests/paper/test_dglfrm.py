@@ -23,19 +23,11 @@ SMALL = {"hidden": 8, "communities": 6, "decoder_hidden": 8, "dimension": 4}
 
 def model_of(problem, **options) -> DGLFRM:
     chosen = SimpleNamespace(**{**DGLFRM.DEFAULTS, **SMALL, **options})
-    return DGLFRM(problem.features, problem.graph, chosen, torch.Generator().manual_seed(0))
+    return DGLFRM(problem.raw, problem.graph, chosen, torch.Generator().manual_seed(0))
 
 
 def seeded(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
-
-
-@pytest.mark.parametrize("concentration", [1.0, 2.5, 10.0, 40.0])
-def test_kumaraswamy_divergence_vanishes_at_the_prior(concentration):
-    c, e = torch.tensor([concentration], dtype=torch.float64), torch.ones(1, dtype=torch.float64)
-    assert kumaraswamy_divergence(c, e, concentration).item() == pytest.approx(0.0, abs=1e-12)
-    for shifted in ((0.9 * c, e), (c, 1.2 * e), (1.3 * c, 0.7 * e)):
-        assert kumaraswamy_divergence(*shifted, concentration).item() > 1e-4
 
 
 @pytest.mark.parametrize(("c", "e", "a"), [(3.0, 2.0, 5.0), (10.0, 0.6, 10.0), (0.8, 1.5, 2.0)])
@@ -94,15 +86,6 @@ def test_prediction_averages_logits_over_draws_with_rounded_communities(problem)
     assert vectors.shape == (60, 12)
     torch.testing.assert_close(vectors @ vectors.T, mean)
     assert torch.equal(vectors, model.vectors())
-
-
-def test_embedding_is_the_mean_of_many_draws(problem):
-    model, noise = model_of(problem, concentration=2.0), seeded(1)
-    code = model.encode()
-    draws = [torch.sigmoid(code.logit + model.prior_logit(code, noise)) for _ in range(200)]
-    expected = code.mean * torch.stack(draws).mean(dim=0)
-    gap = (model.embedding() - expected).abs().max()
-    assert gap < 0.3 * expected.abs().max()
 
 
 @pytest.mark.parametrize("decode_features", [True, False])

@@ -10,14 +10,12 @@ import torch
 from scipy.sparse import csr_array, random_array
 
 from truegraph.data.operators import normalise_features, normalised_adjacency
-from truegraph.data.storage import read_npz, write_npz
+from truegraph.data.storage import read_npz
 from truegraph.errors import InputError
 from truegraph.paper.embedding import (
     embedding_file,
-    read_embedding,
     svd_embedding,
     vgae_embedding,
-    write_embedding,
 )
 from truegraph.paper.step import TrainingError
 from truegraph.progress import Progress
@@ -43,15 +41,6 @@ def test_inner_products_are_those_of_the_dense_svd() -> None:
     found = svd_embedding(table, graph, dimension=8)
     assert found.shape == (60, 8)
     np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=2e-3)
-
-
-def test_all_dimensions_are_exact() -> None:
-    table, graph = _data()
-    spread = _spread(table, graph)
-    spread /= np.linalg.norm(spread, axis=1, keepdims=True)
-    found = svd_embedding(table, graph, dimension=500)
-    assert found.shape == (60, 40)
-    np.testing.assert_allclose(found @ found.T, spread @ spread.T, atol=1e-9)
 
 
 def test_seeds_repeat_and_nodes_without_features_are_zero() -> None:
@@ -124,13 +113,13 @@ def test_cache_knows_data_settings_and_seed_apart(tmp_path):
     assert len(list(tmp_path.iterdir())) == 4
 
 
-def _change_a_number(file):
-    arrays = read_npz(file)
-    arrays["embedding"][0, 0] += 1.0
-    write_npz(file, arrays)
+def _flip_a_bit(file):
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
 
 
-@pytest.mark.parametrize("damage", [None, _change_a_number, lambda file: file.write_bytes(b"")])
+@pytest.mark.parametrize("damage", [None, _flip_a_bit, lambda file: file.write_bytes(b"")])
 def test_cache_saves_the_training_and_damaged_files_are_replaced(tmp_path, damage):
     features, graph, _ = planted()
     given = {"seed": 0, "options": {"epochs": 3}, "cache": tmp_path / "deep"}
@@ -162,13 +151,3 @@ def test_every_bit_of_the_input_changes_the_name_of_a_file(tmp_path: Path) -> No
     names = {embedding_file(tmp_path, "vgae", data, {"seed": seed}) for data, seed in runs}
     assert len(names) == 5
     assert embedding_file(tmp_path, "vgae", [graph, table], {"seed": 0}) in names
-
-
-def test_what_is_written_is_read_and_what_is_damaged_is_not(tmp_path: Path) -> None:
-    file, table = tmp_path / "kept.npz", np.arange(6, dtype=np.float32).reshape(2, 3)
-    assert read_embedding(file, 2) is None
-    write_embedding(file, table)
-    assert np.array_equal(read_embedding(file, 2), table)
-    assert read_embedding(file, 3) is None
-    file.write_bytes(b"no archive")
-    assert read_embedding(file, 2) is None

@@ -36,13 +36,13 @@ class Encoder(torch.nn.Module):
 @pytest.mark.parametrize("kind", [GAE, VGAE])
 def test_same_weights_give_what_torch_geometric_gives(problem, kind):
     pyg = pytest.importorskip("torch_geometric").nn
-    ours = model_of(kind, problem.features, problem.graph)
+    ours = model_of(kind, problem.raw, problem.graph)
     edges = torch.from_numpy(np.stack(problem.graph.nonzero()))
     weights = list(ours.parameters())
     other = getattr(pyg, kind.__name__)(Encoder(pyg.GCNConv, weights)).eval()
     for layer, weight in zip(other.encoder.layers, weights, strict=True):
         layer.lin.weight.data = weight.detach().T.clone()
-    z = other.encode(torch.from_numpy(problem.features.toarray()).float(), edges)
+    z = other.encode(torch.from_numpy(problem.raw.toarray()).float(), edges)
     torch.testing.assert_close(ours.embedding(), z)
     logits = other.decoder.forward_all(z, sigmoid=False)
     torch.testing.assert_close(ours.vectors() @ ours.vectors().T, logits)
@@ -73,13 +73,3 @@ def test_forward_pass_and_loss_on_four_nodes_worked_by_hand():
     cross_entropy = np.mean(np.logaddexp(0.0, logits) - target * logits)
     kl = 0.5 / 4 * np.mean(mean**2 + np.exp(2 * log_std) - 1 - 2 * log_std)
     assert loss == pytest.approx(cross_entropy + kl, rel=1e-5)
-
-
-@pytest.mark.parametrize("kind", [GAE, VGAE])
-def test_shapes_on_a_device_without_values(problem, kind):
-    options = SimpleNamespace(**kind.DEFAULTS)
-    first = torch.Generator().manual_seed(0)
-    model = kind(problem.features, problem.graph, options, first, device="meta")
-    assert model.vectors().shape == (60, 16)
-    assert model.loss(first).shape == ()
-    assert model.vectors().is_meta

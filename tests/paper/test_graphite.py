@@ -17,7 +17,7 @@ from truegraph.paper.step import one_thread, stream
 
 def model_of(kind, problem, **options):
     chosen = SimpleNamespace(**{**kind.DEFAULTS, **options})
-    return kind(problem.features, problem.graph, chosen, torch.Generator().manual_seed(0))
+    return kind(problem.raw, problem.graph, chosen, torch.Generator().manual_seed(0))
 
 
 def dense_decoder(z, features, model, share):
@@ -43,7 +43,7 @@ def test_low_rank_graph_equals_the_dense_one():
 def test_decoder_and_its_gradient_equal_the_dense_ones(problem):
     model = model_of(GraphiteAE, problem, refinement=0.3)
     z = torch.randn((60, 16), generator=torch.Generator().manual_seed(0)).requires_grad_()
-    features = torch.from_numpy(problem.features.toarray()).float()
+    features = torch.from_numpy(problem.raw.toarray()).float()
     found, expected = model.decode(z), dense_decoder(z, features, model, 0.3)
     torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
     leaves = [z, model.W_z, model.W_x, model.W_v]

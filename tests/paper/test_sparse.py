@@ -55,23 +55,6 @@ def test_dropout_has_its_rate_and_keeps_the_mean(rate: float) -> None:
     assert torch.equal(found, halves)
 
 
-def test_rows_and_columns_of_entries() -> None:
-    matrix = _sparse(6, 4)
-    found = SparseMatrix(matrix)
-    rebuilt = csr_array(
-        (found.values.numpy(), [part.numpy() for part in found.entries]),
-        shape=(6, 4),
-    )
-    np.testing.assert_allclose(rebuilt.toarray(), matrix.toarray(), rtol=1e-6)
-
-
-def test_shapes_on_the_meta_device() -> None:
-    weight = torch.nn.Parameter(torch.empty(5, 3, device="meta"))
-    out = SparseMatrix(_sparse(7, 5), "meta").times(weight)
-    assert out.shape == (7, 3)
-    assert torch.autograd.grad(out.sum(), weight)[0].shape == (5, 3)
-
-
 def test_a_field_is_the_whole_graph_seen_from_some_nodes(problem) -> None:
     operator = normalised_adjacency(problem.graph)
     part = field(operator, problem.features, problem.train)

@@ -15,7 +15,7 @@ def test_steps_are_those_of_torch() -> None:
     torch.manual_seed(0)
     ours, theirs = (torch.nn.Linear(4, 3) for _ in range(2))
     theirs.load_state_dict(ours.state_dict())
-    adam = Adam(ours, 0.02, {"weight": 0.3})
+    adam = Adam(dict(ours.named_parameters()), 0.02, {"weight": 0.3})
     groups = [{"params": [theirs.weight], "weight_decay": 0.3}, {"params": [theirs.bias]}]
     rival = torch.optim.Adam(groups, lr=0.02)
     for _ in range(30):
@@ -31,7 +31,10 @@ def test_steps_are_those_of_torch() -> None:
 def test_gradients_may_lie_in_any_order_of_memory() -> None:
     ours, theirs = torch.nn.Linear(4, 3, bias=False), torch.nn.Linear(4, 3, bias=False)
     theirs.load_state_dict(ours.state_dict())
-    adam, rival = Adam(ours, 0.02), torch.optim.Adam(theirs.parameters(), lr=0.02)
+    adam, rival = (
+        Adam({"weight": ours.weight}, 0.02),
+        torch.optim.Adam(theirs.parameters(), lr=0.02),
+    )
     target = torch.randn(4, 3)
     adam.step(((ours.weight.T - target) ** 2).sum())
     ((theirs.weight.T - target) ** 2).sum().backward()

@@ -14,7 +14,6 @@ from truegraph.paper.algorithm1 import snapshots
 from truegraph.paper.networks import CLASSIFIERS
 from truegraph.paper.step import TrainingError
 from truegraph.paper.training import Training, predict_proba, sample_proba
-from truegraph.progress import Progress
 
 SHORT = {
     "dfnet-att": {"epochs": 4, "units": (4, 4), "heads": 2},
@@ -78,17 +77,6 @@ def test_a_second_run_goes_on_where_the_first_ended(problem, other_graph):
     assert same(by_epoch.network, in_runs.network)
 
 
-def test_epochs_are_reported(problem):
-    done = []
-
-    class Watching(Progress):
-        def update(self, count: float, total: float | None = None, note: str = "") -> None:
-            done.append((count, total))
-
-    training(problem).run(problem.graph, progress=Watching())
-    assert done == [(k + 1, 12) for k in range(12)]
-
-
 def test_training_that_stops_early_keeps_its_best_weights(problem):
     how = {"epochs": 400, "patience": 5, "learning_rate": 0.05}
     labels = torch.from_numpy(problem.labels[problem.validation])
@@ -135,15 +123,6 @@ def test_snapshots_are_the_last_iterates(problem, other_graph, on_epoch):
             assert torch.equal(states[epoch - 3]["W1"], network.W1)
     with pytest.raises(InputError, match="samples=9 exceeds the 6 training epochs"):
         next(snapshots(training(problem), problem.graph, 6, 9, [], None, X))
-
-
-def test_prediction_on_more_nodes(problem):
-    network = training(problem).run(problem.graph)
-    grown = np.zeros((61, 61))
-    grown[:60, :60] = problem.graph.toarray()
-    grown[60, :5] = grown[:5, 60] = 1
-    features = csr_array(np.vstack([problem.features.toarray(), np.ones((1, 12))]))
-    assert predict_proba(network, csr_array(grown), features).shape == (61, 3)
 
 
 def test_wrong_arguments_are_named(problem):

@@ -82,11 +82,9 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         the Bayesian GCN as published; "bgcn-refined" keeps its graph learning and puts propagated
         predictions (APPNP) in place of the GCN, in two rounds; "bgcn-fast" is the same without
         training an embedding, in one round. Networks: "gcn", "chebynet", "gat", "dfnet-att",
-        "sbm-gcn", "mlp", "appnp", "knn" and "gdc" (a GCN on the nearest-neighbour graph of the
-        features, or on the diffused observed graph), "gdc-appnp", "bgcn-parametric" (the Bayesian
-        GCN of Zhang et al.). Others: "logistic-regression", "label-propagation", "label-spreading"
-        (between the nearest neighbours of the features), "learned-spreading" (over the graph
-        learned from them).
+        "sbm-gcn", "mlp", "appnp", "bgcn-parametric" (the Bayesian GCN of Zhang et al.). Others:
+        "logistic-regression", "label-propagation", "label-spreading" (between the nearest
+        neighbours of the features), "learned-spreading" (over the graph learned from them).
     degree : float, optional
         Average number of edges per node of the learned graphs. The default depends on the model:
         with "auto" 30 and 80, with the paper's 100, fewer on few nodes and on many.

@@ -11,23 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.classify.inputs import NodeInputs, neighbour_graph
-from truegraph.classify.problem import Problem
+from truegraph.classify.inputs import NodeInputs
+from truegraph.classify.problem import Problem, row_scaling
 from truegraph.data.operators import normalise_features
 from truegraph.evaluation.samples import mean_of_samples
 from truegraph.extras import import_extra
 from truegraph.fit_log import FitLog
 from truegraph.learning.learned import LearnedGraph
 from truegraph.paper.networks import network_class
-from truegraph.paper.networks.diffusion import diffusion_graph
 from truegraph.saving import savable
 
 if TYPE_CHECKING:  # loaded only where a network is used
     from truegraph.paper.algorithm1 import BayesianGCN
     from truegraph.paper.networks.base import NodeNetwork
-    from truegraph.paper.training import NodeTask
 
-_SHORTEST = 0.1  # median length of rows of sum one
 # The accuracy on few nodes is soon perfect, and then GAT's rule would not stop for hours.
 _FEW_VALIDATION, _EPOCHS_IF_FEW = 100, 1000
 
@@ -54,8 +51,6 @@ class FittedNetwork:
         With dropout, of each sample; 0: one without.
     seed : int
         Of these passes.
-    graph : {"observed", "neighbours", "diffused"}
-        What the network sees, see `seen_graph`.
     scaling : {"sum", "length"}
         How the rows of its features are normalised.
     """
@@ -69,13 +64,12 @@ class FittedNetwork:
     weights: dict[str, Any]
     passes: int
     seed: int
-    graph: str
     scaling: str
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the nodes of other inputs."""
         features = normalise_features(inputs.raw, by=self.scaling)
-        found, _ = mean_of_samples(self.samples(seen_graph(inputs, self.graph), features))
+        found, _ = mean_of_samples(self.samples(inputs.graph, features))
         return found
 
     def samples(self, graph: csr_array, features: csr_array) -> Iterator[NDArray[np.float32]]:
@@ -105,10 +99,9 @@ class FittedNetwork:
 
 @dataclass(frozen=True)
 class Network:
-    """A model by name: a network of `truegraph.paper`, trained on a graph of `seen_graph`."""
+    """A model by name: a network of `truegraph.paper`, trained on the observed graph."""
 
     name: str
-    graph: str = "observed"
     stops_early: bool = False
 
     @property
@@ -126,15 +119,15 @@ class Network:
         from truegraph.paper.algorithm1 import BayesianGCN
         from truegraph.paper.training import Training, predict_proba
 
-        task = node_task(problem, seen_graph(problem.inputs, self.graph))
-        training = Training(self.name, task, self._limited(problem, options, log))
+        training = Training(self.name, problem, self._limited(problem, options, log))
         if row_scaling(problem.inputs) != problem.inputs.normalised_by:
             log.note("features are dense counts: rows are divided by length, not by sum")
         with log.stage(self.name):
-            network = training.run(task.graph, progress=log.progress)
-            means, entropies = mean_of_samples([predict_proba(network, task.graph, task.features)])
-        found = BayesianGCN(network, [network.state_dict()], 0, means, entropies)
-        return fitted_network(found, problem, self.graph)
+            network = training.run(problem.graph, progress=log.progress)
+            found = predict_proba(network, problem.graph, problem.features)
+            means, entropies = mean_of_samples([found])
+        trained = BayesianGCN(network, [network.state_dict()], 0, means, entropies)
+        return fitted_network(trained, problem)
 
     def _limited(
         self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog
@@ -167,33 +160,14 @@ class Bayesian:
     ) -> FittedNetwork:
         """Train it."""
         run = getattr(self._loaded(), self.function)
-        return fitted_network(run(node_task(problem), options, log), problem)
+        return fitted_network(run(problem, options, log), problem)
 
     def _loaded(self) -> Any:
         import_extra("torch")
         return import_module(f"truegraph.paper.{self.module}")
 
 
-def node_task(problem: Problem, graph: csr_array | None = None) -> NodeTask:
-    """Return what a network may see of a problem, on its graph or another one (N, N)."""
-    from truegraph.paper.training import NodeTask
-
-    inputs = problem.inputs
-    return NodeTask(
-        inputs.graph if graph is None else graph,
-        normalise_features(inputs.raw, by=row_scaling(inputs)),
-        inputs.raw,
-        problem.labels,
-        problem.train,
-        problem.validation,
-        problem.classes,
-        problem.seed,
-        problem.device,
-        problem.cache,
-    )
-
-
-def fitted_network(found: BayesianGCN, problem: Problem, graph: str = "observed") -> FittedNetwork:
+def fitted_network(found: BayesianGCN, problem: Problem) -> FittedNetwork:
     """Return a model of trained weights."""
     import torch
 
@@ -209,33 +183,5 @@ def fitted_network(found: BayesianGCN, problem: Problem, graph: str = "observed"
         weights,
         found.passes,
         problem.seed,
-        graph,
         row_scaling(problem.inputs),
     )
-
-
-def seen_graph(inputs: NodeInputs, which: str) -> csr_array:
-    """Return the graph (N, N) that a network sees.
-
-    "observed", or in its place "neighbours", the nearest by the features, or "diffused", the
-    observed one after graph diffusion convolution.
-    """
-    if which == "neighbours":
-        return neighbour_graph(inputs.raw)[0]
-    return diffusion_graph(inputs.graph) if which == "diffused" else inputs.graph
-
-
-def row_scaling(inputs: NodeInputs) -> str:
-    """Return how the rows of a network's features are normalised: by "sum" or by "length".
-
-    By sum, as the authors of GCN do, unless that makes the rows of dense counts so short that 200
-    epochs of training hardly leave the start. The median row of Cora has then the length 0.22, of
-    Pubmed 0.19, of Citeseer 0.18; of the counts of Amazon Photo 0.07, of UAI2010 0.04.
-    """
-    if inputs.normalised_by == "length":
-        return "length"
-    rows = normalise_features(inputs.raw, by="sum")
-    squares = rows.multiply(rows).sum(axis=1)
-    filled = squares[squares > 0.0]
-    is_long = not len(filled) or np.median(filled) >= _SHORTEST**2
-    return "sum" if is_long else "length"

@@ -7,16 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from truegraph.classify.inputs import NodeInputs
 from truegraph.data.containers import UNLABELLED
+from truegraph.data.operators import normalise_features
 from truegraph.fit_log import FitLog
 from truegraph.learning.learned import LearnedGraph
+
+_SHORTEST = 0.1  # median length of rows of sum one
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +55,21 @@ class Problem:
     seed: int
     device: str = "cpu"
     cache: Path | None = None
+
+    @property
+    def graph(self) -> csr_array:
+        """The observed graph, (N, N)."""
+        return self.inputs.graph
+
+    @property
+    def raw(self) -> csr_array:
+        """Features as they were given, (N, F)."""
+        return self.inputs.raw
+
+    @cached_property
+    def features(self) -> csr_array:
+        """Features of a network, (N, F): see `row_scaling`."""
+        return normalise_features(self.inputs.raw, by=row_scaling(self.inputs))
 
 
 class FittedModel(Protocol):
@@ -110,3 +130,19 @@ def hidden_labels(
     found = np.full(len(labels), UNLABELLED, dtype=np.int64)
     found[shown] = labels[shown]
     return found
+
+
+def row_scaling(inputs: NodeInputs) -> str:
+    """Return how the rows of a network's features are normalised: by "sum" or by "length".
+
+    By sum, as the authors of GCN do, unless that makes the rows of dense counts so short that 200
+    epochs of training hardly leave the start. The median row of Cora has then the length 0.22, of
+    Pubmed 0.19, of Citeseer 0.18; of the counts of Amazon Photo 0.07, of UAI2010 0.04.
+    """
+    if inputs.normalised_by == "length":
+        return "length"
+    rows = normalise_features(inputs.raw, by="sum")
+    squares = rows.multiply(rows).sum(axis=1)
+    filled = squares[squares > 0.0]
+    is_long = not len(filled) or np.median(filled) >= _SHORTEST**2
+    return "sum" if is_long else "length"

@@ -327,7 +327,7 @@ def fit_with(
     steps = [_classify(problem, problem.inputs.graph, 0, counts, recipe, log)]
     learned: LearnedGraph | None = None
     if recipe.graph != "none":
-        embedded = EmbeddingDistance(_embedding(problem, recipe, log))
+        embedded = EmbeddingDistance(embed_nodes(problem, recipe, log))
         for number in range(1, recipe.rounds + 1):
             chances = steps[-1].prediction[0]
             learned, graph = _round_graph(problem, embedded, chances, learned, recipe, log)
@@ -405,12 +405,6 @@ def _trained(
         device=problem.device,
         progress=log.progress,
     )
-
-
-def _embedding(problem: Problem, recipe: SimpleNamespace, log: FitLog) -> NDArray[Any]:
-    where: dict[str, Any] = {"seed": problem.seed, "device": problem.device}
-    where["cache"] = problem.cache
-    return embed_nodes(problem.inputs.raw, problem.inputs.graph, recipe, log=log, **where)
 
 
 def _round_graph(

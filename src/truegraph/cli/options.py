@@ -65,7 +65,7 @@ Model
     classify.target | auto|class|number | What labels are: classes, or numbers to predict; auto
         looks at them.
     compare.models | NAME,... | Models by name; a wrong name gets the list of all.
-        | gcn,bgcn,auto; vgae,bvgae,auto; ease,auto
+        | auto and fast rivals, none of which needs torch
     compare.given | MODEL.NAME=VALUE | An option of a model by its name in Python, such as
         bgcn.degree=10; can be repeated.
     compare.trials | N | Splits to fit on. | 10; of recommend 3

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from numpy.typing import ArrayLike
@@ -12,25 +11,21 @@ from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import HITS
 
 
-@dataclass(frozen=True)
 class Metric:
     """How a metric is shown.
 
-    Attributes
+    Parameters
     ----------
     heading : str
-    better : str
-        "higher", "lower", or "neither" for plain counts.
-    percent : bool
+    better : {"higher", "lower", "neither"}
+    percent : bool, default=False
         Whether it is a share, shown in per cent.
-    digits : int
-        Digits after the point.
+    digits : int, default=3
+        After the point.
     """
 
-    heading: str
-    better: str
-    percent: bool = False
-    digits: int = 3
+    def __init__(self, heading: str, better: str, percent: bool = False, digits: int = 3) -> None:
+        self.heading, self.better, self.percent, self.digits = heading, better, percent, digits
 
     def shown(self, value: float) -> str:
         """Return a value as text, a share in per cent but without the sign."""
@@ -121,10 +116,6 @@ def paired_wilcoxon(first: ArrayLike, second: ArrayLike) -> PairedTest:
     ----------
     first, second : array-like of float, shape (n_trials,)
         A figure of each method, trial by trial on the same splits.
-
-    Returns
-    -------
-    test : PairedTest
     """
     from scipy.stats import wilcoxon
 

@@ -258,7 +258,7 @@ class LinkPredictor(BaseEstimator):
         """Train an auto-encoder, by Algorithm 2 if it is Bayesian, and calibrate it."""
         import_extra("torch")
         from truegraph.paper.algorithm2 import CHOICES, algorithm2
-        from truegraph.paper.autoencoders import LinkTask, base_model, network_options
+        from truegraph.paper.autoencoders import LinkTask, network_options
 
         is_bayesian = self.model in BAYESIAN
         name, more = self.model[1:] if is_bayesian else self.model, CHOICES if is_bayesian else {}
@@ -281,7 +281,7 @@ class LinkPredictor(BaseEstimator):
             found = algorithm2(task, log, asked=problem.asked, cache=self.cache)
             trained, self.points_, self.learned_graph_, combined = found
         else:
-            trained = base_model(task, log, self.cache)
+            trained = task.base_model(log, self.cache)
         model = LinkVectors(*trained)
         self._keep(model, problem, combined)
         self._calibrate(model, problem, log)

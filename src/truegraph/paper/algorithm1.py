@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,7 +42,6 @@ from truegraph.paper.embedding import embed_nodes
 from truegraph.paper.networks.base import NodeNetwork
 from truegraph.paper.training import (
     Graph,
-    NodeTask,
     Training,
     predict_proba,
     probabilities,
@@ -66,9 +65,12 @@ _USUAL_SAMPLES = {"mc-dropout": 60, "snapshots": 59}  # 59: Zhang et al. keep ep
 #:     Of the VGAE, or the dimension of the SVD.
 #: embedding_seed : int or None
 #:     Seed of the VGAE; None: that of the fit. One seed for many fits lets them share an embedding.
-GRAPH_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {"degree": None, "embedding": "vgae", "embedding_options": None, "embedding_seed": None}
-)
+GRAPH_DEFAULTS: dict[str, Any] = {
+    "degree": None,
+    "embedding": "vgae",
+    "embedding_options": None,
+    "embedding_seed": None,
+}
 #: Options, beside those of the learned graph.
 #:
 #: gcn_options : mapping or None
@@ -86,18 +88,16 @@ GRAPH_DEFAULTS: Mapping[str, Any] = MappingProxyType(
 #:     from it in every epoch.
 #: concentration : float or None
 #:     Of that posterior, see `LearnedGraph.posterior`.
-BGCN_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        **GRAPH_DEFAULTS,
-        "gcn_options": None,
-        "weight_sampling": "mc-dropout",
-        "schedule": "fresh",
-        "continued_epochs": 100,
-        "samples": None,
-        "graph_inference": "map",
-        "concentration": None,
-    }
-)
+BGCN_DEFAULTS: dict[str, Any] = {
+    **GRAPH_DEFAULTS,
+    "gcn_options": None,
+    "weight_sampling": "mc-dropout",
+    "schedule": "fresh",
+    "continued_epochs": 100,
+    "samples": None,
+    "graph_inference": "map",
+    "concentration": None,
+}
 
 
 class BayesianGCN(NamedTuple):
@@ -115,12 +115,11 @@ class BayesianGCN(NamedTuple):
     learned: LearnedGraph | None = None
 
 
-def algorithm1(task: NodeTask, options: Mapping[str, Any] | None, log: FitLog) -> BayesianGCN:
+def algorithm1(task: Any, options: Mapping[str, Any] | None, log: FitLog) -> BayesianGCN:
     """Train the Bayesian GCN."""
     o, G_obs, X = _checked(options), task.graph, task.features
     # 1. The embedding.
-    where: dict[str, Any] = {"seed": task.seed, "device": task.device, "cache": task.cache}
-    z = embed_nodes(task.raw, G_obs, o, log=log, **where)
+    z = embed_nodes(task, o, log)
     # 2. Labels predicted without dropout, for training nodes as well.
     gcn = Training("gcn", task, o.gcn_options)
     with log.stage("gcn"):
@@ -128,14 +127,23 @@ def algorithm1(task: NodeTask, options: Mapping[str, Any] | None, log: FitLog) -
     # 3 and 4. The most probable graph.
     with log.stage("graph learning"):
         D = SumDistance(EmbeddingDistance(z.astype(np.float64)), LabelDisagreement(c, G_obs))
-        degree = _degree(task, o.degree, log)
+        nodes, usual = G_obs.shape[0], o.degree or USUAL_DEGREE
+        degree = wanted_degree(o.degree, nodes, task.classes)
+        if degree != usual:
+            log.note(
+                f"learned graph: degree {degree:g} instead of {usual:g}, because there are only "
+                f"{nodes} nodes"
+            )
         G = learn(D, Settings(degree=degree), progress=log.progress)
     # 5. Weights: of a fresh GCN, not with the seed of the base, or of the one that goes on.
     epochs = o.continued_epochs
     if o.schedule == "fresh":
         gcn = Training("gcn", task, o.gcn_options, derived_seed(task.seed, _FRESH))
         epochs = gcn.options.epochs
-    graph = _training_graph(G, epochs, task.seed, o, log)
+    graph: Graph = G.adjacency
+    if o.graph_inference != "map":
+        with log.stage("graph posterior"):
+            graph = _posterior_graph(G, epochs, task.seed, o)
     with log.stage("weight samples"):
         W: list[dict[str, Any]] = []
         if o.weight_sampling == "snapshots":
@@ -185,29 +193,13 @@ def wanted_degree(degree: float | None, n_nodes: int, classes: int) -> float:
     return float(max(1.0, min(USUAL_DEGREE, n_nodes // (2 * classes))))
 
 
-def _degree(task: NodeTask, wanted: float | None, log: FitLog) -> float:
-    nodes, usual = task.graph.shape[0], wanted or USUAL_DEGREE
-    degree = wanted_degree(wanted, nodes, task.classes)
-    if degree != usual:
-        log.note(
-            f"learned graph: degree {degree:g} instead of {usual:g}, because there are only "
-            f"{nodes} nodes"
-        )
-    return degree
-
-
-def _training_graph(
-    G: LearnedGraph, epochs: int, seed: int, options: SimpleNamespace, log: FitLog
-) -> Graph:
-    """Return what to train on: the most probable graph, the posterior's mean, or draws from it."""
-    if options.graph_inference == "map":
-        return G.adjacency
-    with log.stage("graph posterior"):
-        posterior = G.posterior(concentration=options.concentration)
-        if options.graph_inference == "mean":
-            return posterior.mean
-        how = {"chains": 1, "burn_in": _BURN_IN, "thin": 1}
-        draws = iter(posterior.sample(epochs, derived_seed(seed, _DRAW), **how))
+def _posterior_graph(G: LearnedGraph, epochs: int, seed: int, options: SimpleNamespace) -> Graph:
+    """Return the mean of the graph's posterior, or a draw from it for every epoch."""
+    posterior = G.posterior(concentration=options.concentration)
+    if options.graph_inference == "mean":
+        return posterior.mean
+    how = {"chains": 1, "burn_in": _BURN_IN, "thin": 1}
+    draws = iter(posterior.sample(epochs, derived_seed(seed, _DRAW), **how))
     return lambda epoch: next(draws)
 
 

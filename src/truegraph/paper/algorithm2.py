@@ -35,7 +35,7 @@ from truegraph.learning.inputs import check_choice, check_number
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.settings import Settings
-from truegraph.paper.autoencoders import LinkTask, Trained, base_model, cached_file, train_on
+from truegraph.paper.autoencoders import LinkTask, Trained
 from truegraph.paper.embedding import read_embedding
 
 #: Options beside those of the base model, explained by `LinkPredictor`.
@@ -71,9 +71,9 @@ def algorithm2(
     points = _checked(task, asked)
     # 1. The base auto-encoder's embedding.
     if points is None:
-        file = cached_file(task, cache)
+        file = task.cached_file(cache)
         points = None if file is None else read_embedding(file, task.graph.shape[0])
-        points = base_model(task, log, cache).embedding if points is None else points
+        points = task.base_model(log, cache).embedding if points is None else points
     # 2 and 3. The most probable graph given its squared distances.
     with log.stage("graph learning"):
         settings = Settings(degree=_degree(o.degree, task.graph), candidate_ratio=_CANDIDATES)
@@ -85,7 +85,7 @@ def algorithm2(
     # 5. The auto-encoder on both.
     with log.stage(f"{task.name} on the combined graph"):
         target = combined if o.target == "combined" else task.graph
-        trained = train_on(task, log, combined, target)
+        trained = task.train_on(log, combined, target)
     return Algorithm2(trained, points, learned, combined)
 
 
@@ -96,8 +96,7 @@ def combined_graph(
 
     Learned weights fill all entries that are not linked, or only those of some pairs (m, 2).
     """
-    weights = learned.data / learned.data.max(initial=np.finfo(np.float64).tiny)
-    scaled = csr_array((weights, learned.indices, learned.indptr), shape=learned.shape)
+    scaled = csr_array(learned / learned.data.max(initial=np.finfo(np.float64).tiny))
     overlap = csr_array(scaled.multiply(observed))
     fill = csr_array(scaled - overlap)
     if pairs is not None:

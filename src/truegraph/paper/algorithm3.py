@@ -60,6 +60,7 @@ _SMALLEST_POOL = 0.01  # of the items: no user's negatives may become fewer
 _SAMPLE = 200_000  # pairs on which the rank correlation is measured
 
 Floats = NDArray[np.float64]
+Ranked = tuple[NDArray[np.int64], NDArray[np.int64], Floats]
 
 
 class Algorithm3(NamedTuple):
@@ -111,7 +112,7 @@ def algorithm3(
     # 2 and 3. The most probable graph given the distances.
     with log.stage("graph learning"):
         learned = bipartite_graph(vectors, train, fractions[-1], choices["degree"])
-        ranked, correlation = ranked_pairs(learned, train.shape)
+        ranked, correlation = ranked_pairs(learned, train.shape[0])
     # 4. The likely positives leave the pool of negatives.
     removed = [removed_pairs(ranked, train, fraction) for fraction in fractions]
 
@@ -122,7 +123,7 @@ def algorithm3(
         return network, train_ranking(
             network,
             held_out,
-            NegativePool(csr_array(_ones(train) + _ones(removed[place]))),
+            NegativePool(train, removed[place]),
             seed=[seed, _CONTINUED],
             patience=choices["continued_patience"],
             may_keep_start=True,
@@ -174,7 +175,7 @@ def bipartite_graph(
 
 
 def _all_pairs(distances: Floats) -> csr_array:
-    """Return distances (U, I) as candidates (U + I, U + I) in both directions."""
+    """Return distances (U, I) as candidates (U + I, U + I) in both directions, zeros stored."""
     n_users, n_items = distances.shape
     items, users = np.arange(n_items, dtype=np.int32), np.arange(n_users, dtype=np.int32)
     starts = [np.arange(0, distances.size, n_items), np.arange(0, distances.size + 1, n_users)]
@@ -186,28 +187,20 @@ def _all_pairs(distances: Floats) -> csr_array:
     return csr_array(parts, shape=(n_users + n_items, n_users + n_items))
 
 
-class Ranked(NamedTuple):
-    """The pairs in the order of their weights, then distances; zero weight without an edge."""
+def ranked_pairs(graph: LearnedGraph, n_users: int) -> tuple[Ranked, float]:
+    """Return users, items and weights of the candidate pairs, and the rank correlation.
 
-    users: NDArray[np.int64]
-    items: NDArray[np.int64]
-    weights: Floats
-    shape: tuple[int, int]
-
-
-def ranked_pairs(graph: LearnedGraph, shape: tuple[int, int]) -> tuple[Ranked, float]:
-    """Return the candidate pairs by weight, distance and number, and the rank correlation."""
-    n_users, n_items = shape
+    The pairs come by weight, distance and number; those without an edge have weight zero.
+    """
     distances = csr_array(graph.candidates[:n_users, n_users:])
+    n_items = np.int64(distances.shape[1])
     users = np.repeat(np.arange(n_users), np.diff(distances.indptr))
     items = distances.indices.astype(np.int64)
-    edges = graph.biadjacency.tocoo()
-    weights = np.zeros(len(users))
-    place = np.searchsorted(users * n_items + items, edges.row * np.int64(n_items) + edges.col)
-    weights[place] = edges.data
+    edges, weights = graph.biadjacency.tocoo(), np.zeros(len(users))
+    weights[np.searchsorted(users * n_items + items, edges.row * n_items + edges.col)] = edges.data
     order = np.lexsort((distances.data, -weights))  # stable: equal pairs stay by number
-    ranked = Ranked(users[order], items[order], weights[order], shape)
-    return ranked, _rank_correlation(weights, distances.data)
+    correlation = _rank_correlation(weights, distances.data)
+    return (users[order], items[order], weights[order]), correlation
 
 
 def _rank_correlation(weights: Floats, distances: Floats) -> float:
@@ -226,33 +219,26 @@ def removed_pairs(ranked: Ranked, train: csr_array, fraction: float) -> csr_arra
     Training pairs among them were no negatives. So many of a user's pairs stay that no pool falls
     below 1 % of the items.
     """
-    n_users, n_items = ranked.shape
-    known = np.repeat(np.arange(n_users), np.diff(train.indptr)) * np.int64(n_items) + train.indices
-    count = round(fraction * n_users * n_items)
-    users, items = ranked.users[:count], ranked.items[:count]
-    chosen = np.flatnonzero(~np.isin(users * n_items + items, known))
+    n_users, n_items = train.shape
+    seen = np.diff(train.indptr)
+    known = np.repeat(np.arange(n_users), seen) * np.int64(n_items) + train.indices
+    users, items, weights = (part[: round(fraction * n_users * n_items)] for part in ranked)
+    new = ~np.isin(users * n_items + items, known)
+    users, items, weights = users[new], items[new], weights[new]
     least = max(1, int(np.ceil(_SMALLEST_POOL * n_items)))
-    most = np.maximum(n_items - np.diff(train.indptr) - least, 0)  # pairs of each user that may go
-    users = users[chosen]
+    most = np.maximum(n_items - seen - least, 0)  # pairs of each user that may go
     order = np.argsort(users, kind="stable")
     counts = np.bincount(users, minlength=n_users)
     place = np.empty(len(users), dtype=np.int64)
     place[order] = np.arange(len(users)) - np.repeat(np.cumsum(counts) - counts, counts)
-    kept = chosen[place < most[users]]
-    parts = (ranked.weights[kept], (ranked.users[kept], ranked.items[kept]))
-    return csr_array(parts, shape=ranked.shape)
+    kept = place < most[users]
+    return csr_array((weights[kept], (users[kept], items[kept])), shape=train.shape)
 
 
 def _edges_only(graph: LearnedGraph) -> LearnedGraph:
     """Forget the distances of pairs without an edge, which are most of the memory."""
     parts = graph.adjacency, graph.certificate, graph.multipliers, graph.edge_distances()
     return LearnedGraph.trusted(*parts, graph.n_users)
-
-
-def _ones(matrix: csr_array) -> csr_array:
-    """Return ones where a matrix has stored entries."""
-    parts = (np.ones(matrix.nnz), matrix.indices, matrix.indptr)
-    return csr_array(parts, shape=matrix.shape)
 
 
 def checked_choices(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
 from contextlib import nullcontext
 from importlib.metadata import version
@@ -11,9 +9,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from truegraph import gate
@@ -33,37 +32,29 @@ _LONGEST = 100.0  # root mean square length of the rows that a VGAE is trained o
 Matrix = NDArray[np.float64]
 
 
-def embed_nodes(
-    features: csr_array,
-    graph: csr_array,
-    options: Any,
-    *,
-    seed: int,
-    log: FitLog,
-    device: str = "cpu",
-    cache: Path | None = None,
-) -> NDArray[Any]:
-    """Return an embedding (N, d) of nodes with raw features (N, F) and a graph (N, N).
+def embed_nodes(task: Any, options: Any, log: FitLog) -> NDArray[Any]:
+    """Return an embedding (N, d) of the nodes of a task by their raw features and graph.
 
     `options` has "embedding" ("vgae", "svd" or an array), "embedding_options" and "embedding_seed".
     Of processes that need the same VGAE, one computes it and the others read it from the cache.
     """
+    features, graph, nodes = task.raw, task.graph, task.graph.shape[0]
     if not isinstance(options.embedding, str):
-        return gate.table("embedding", options.embedding, shape=(graph.shape[0], None))
+        return gate.table("embedding", options.embedding, shape=(nodes, None))
     with log.stage("embedding"):
         if options.embedding == "svd":
             how = checked_options({"dimension": DIMENSION}, options.embedding_options)
             return svd_embedding(features, graph, dimension=how["dimension"])
-        seed = seed if options.embedding_seed is None else options.embedding_seed
-        where = None if cache is None else cache / f"embedding-{graph.shape[0]}-{seed}.lock"
+        seed = task.seed if options.embedding_seed is None else options.embedding_seed
+        where = None if task.cache is None else task.cache / f"embedding-{nodes}-{seed}.lock"
         with nullcontext() if where is None else file_lock(where):
             return vgae_embedding(
                 _bounded(features),
                 graph,
                 seed=seed,
                 options=options.embedding_options,
-                device=device,
-                cache=cache,
+                device=task.device,
+                cache=task.cache,
                 progress=log.progress,
             )
 
@@ -116,7 +107,7 @@ def vgae_embedding(
         with torch.no_grad():
             embedding: NDArray[np.float32] = model.embedding().contiguous().cpu().numpy()
     if file is not None:
-        write_embedding(file, embedding)
+        write_npz(file, {"embedding": embedding})
     return embedding
 
 
@@ -151,29 +142,19 @@ def svd_embedding(
     return np.divide(coordinates, lengths, out=np.zeros_like(coordinates), where=lengths > 0.0)
 
 
-# --- embeddings on disk, under names that change with every bit they depend on --------------------
-
-
 def embedding_file(folder: PathLike, name: str, data: list[Any], run: Mapping[str, Any]) -> Path:
-    """Return the file of an embedding made from matrices and arrays by a run with some settings."""
-    about = json.dumps([version("truegraph"), dict(run)], sort_keys=True, default=int)
-    key = hashlib.sha256(about.encode())
-    for item in data:
-        for part in _parts(item):
-            key.update(part)
-    return Path(folder) / f"{name}-{key.hexdigest()}.npz"
+    """Return the file of an embedding: its name changes with every bit that it depends on."""
+    parts = [_plain(item) for item in data]
+    key = joblib.hash([version("truegraph"), dict(run), parts], hash_name="sha1")
+    return Path(folder) / f"{name}-{key}.npz"
 
 
-def _parts(item: csr_array | NDArray[Any]) -> list[bytes]:
-    if not issparse(item):
-        return [repr((item.shape, item.dtype.str)).encode(), np.ascontiguousarray(item).tobytes()]
-    arrays = (item.data, item.indices.astype(np.int64), item.indptr.astype(np.int64))
-    return [repr((item.shape, item.nnz)).encode(), *(array.tobytes() for array in arrays)]
-
-
-def write_embedding(file: Path, embedding: NDArray[np.float32]) -> None:
-    """Write an embedding with its checksum, atomically."""
-    write_npz(file, {"embedding": embedding, "digest": np.array(_digest(embedding))})
+def _plain(item: Any) -> Any:
+    """Return the arrays of a matrix, whose other attributes are chance; others as they are."""
+    if isinstance(item, np.ndarray):
+        return item
+    rows = csr_array(item)
+    return rows.shape, rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
 
 
 def read_embedding(file: Path, n_nodes: int) -> NDArray[np.float32] | None:
@@ -181,13 +162,8 @@ def read_embedding(file: Path, n_nodes: int) -> NDArray[np.float32] | None:
     if not file.exists():
         return None
     try:
-        arrays = read_npz(file)
-        embedding, digest = arrays["embedding"], str(arrays["digest"])
+        embedding = read_npz(file)["embedding"]
     except (InputError, KeyError):
         return None
     sound = embedding.ndim == 2 and len(embedding) == n_nodes and embedding.dtype == np.float32
-    return embedding if sound and _digest(embedding) == digest else None
-
-
-def _digest(embedding: NDArray[np.float32]) -> str:
-    return hashlib.sha256(embedding.tobytes()).hexdigest()
+    return embedding if sound else None

@@ -113,7 +113,11 @@ def train_ensemble(
     are read. `scalings` has one entry for each member.
     """
     chosen = SimpleNamespace(**checked_options(APPNP.DEFAULTS, options))
-    members = _Members(features.shape[1], len(train), chosen.hidden, classes, seed).to(device)
+    first = stream(seed, _WEIGHTS)
+    shapes = (features.shape[1], chosen.hidden), (chosen.hidden, classes)
+    W1, W2 = (glorot_uniform(first, len(train), *shape).detach().to(device) for shape in shapes)
+    W1 = W1.transpose(0, 1).contiguous().requires_grad_()
+    W2.requires_grad_()
     nodes = np.unique(np.concatenate(train))
     weights = np.stack([np.isin(nodes, own) / len(own) for own in train]).astype(np.float32)
     with one_thread():
@@ -126,27 +130,17 @@ def train_ensemble(
         wanted = wanted.repeat_interleave(len(train))
         weight = torch.from_numpy(weights.T.reshape(-1).copy()).to(device)
         noise, rate = stream(seed, _DROPOUT, device), chosen.dropout
-        adam = Adam(members, chosen.learning_rate, {"W1": chosen.weight_decay})
+        weights = {"W1": W1, "W2": W2}
+        adam = Adam(weights, chosen.learning_rate, {"W1": chosen.weight_decay})
         for epoch in range(chosen.epochs):
-            H = predictors(members.W1, members.W2, X, rate, rate, noise) * factors
+            H = predictors(W1, W2, X, rate, rate, noise) * factors
             logits = (P @ H.flatten(1)).view(-1, classes)
             loss = weight @ torch.nn.functional.cross_entropy(logits, wanted, reduction="none")
             adam.step(loss)
             if progress is not None:
                 progress.update(epoch + 1, chosen.epochs)
         check_finite(loss, APPNP.name)
-    return AppnpEnsemble(members.W1.detach(), members.W2.detach(), scalings, vars(chosen), seed)
-
-
-class _Members(torch.nn.Module):
-    """First weights: W1 (F, K, hidden) and W2 (K, hidden, C)."""
-
-    def __init__(self, features: int, members: int, hidden: int, classes: int, seed: int) -> None:
-        super().__init__()
-        generator = stream(seed, _WEIGHTS)
-        first = glorot_uniform(generator, members, features, hidden).detach()
-        self.W1 = torch.nn.Parameter(first.transpose(0, 1).contiguous())
-        self.W2 = glorot_uniform(generator, members, hidden, classes)
+    return AppnpEnsemble(W1.detach(), W2.detach(), scalings, vars(chosen), seed)
 
 
 def predictors(

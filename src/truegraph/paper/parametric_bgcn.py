@@ -1,10 +1,10 @@
 r"""The Bayesian GCN of Zhang et al. (AAAI 2019): graphs drawn from a fitted block model.
 
-A GCN is trained on the observed graph for as many epochs as its options say, and one more. Then a
-mixed-membership block model is fitted to the graph, first from a random start (run A), which only
-sets its step sizes, and then from the classes that the GCN predicts (run B). From there on every
-epoch trains on a new graph drawn from the block model; run B is repeated every `refresh_every`
-epochs. The last iterates, each on the graph of its epoch and without dropout, are averaged.
+A GCN is trained on the observed graph for the epochs of its options, and one more. Then a block
+model is fitted to the graph, first from a random start (run A), which only sets its step sizes, and
+then from the classes that the GCN predicts (run B). From there on every epoch trains on a new graph
+drawn from it; run B is repeated every `refresh_every` epochs. The last iterates, each on the graph
+of its epoch and without dropout, are averaged.
 
 In the block model, node a belongs to community k with probability pi_ak. Two nodes that pick the
 same community k are linked with probability beta_k, two that do not with a small constant delta.
@@ -12,23 +12,22 @@ With B(p) = p for a linked pair and 1 - p for the others, and both memberships s
 
     Z_ab = B(delta) + sum_k [B(beta_k) - B(delta)] pi_ak pi_bk .
 
-Zhang et al. look for the mode by stochastic ascent in phi and theta, where
-pi_ak = phi_ak / sum_l phi_al and beta_k = theta_k1 / (theta_k0 + theta_k1):
+The mode is looked for by stochastic ascent in phi and theta, where pi_ak = phi_ak / sum_l phi_al
+and beta_k = theta_k1 / (theta_k0 + theta_k1), and the same for theta:
 
-    phi   <- | phi   + (eps/2) (-rho phi   + phi   o d log Z / d phi)   |
-    theta <- | theta + (eps/2) (-rho theta + theta o d log Z / d theta) | .
+    phi <- | phi + (eps/2) (-rho phi + phi o d log Z / d phi) | .
 
 Links are looked at exactly; random pairs stand for the pairs without a link. Two things differ
 from the authors' code. The nodes of a batch share the partners that are drawn, which makes an
-iteration two products of small matrices. And where the authors draw 1 % of the non-links for
-theta, which grows with N^2, at most 100,000 pairs are drawn: the same on graphs of up to 4,472
-nodes, and on Pubmed a tenth of the time for the same beta to 0.2 %.
+iteration two products of small matrices. And for theta at most 100,000 pairs are drawn where the
+authors draw 1 % of the non-links, which grows with N^2: the same up to 4,472 nodes, and on Pubmed a
+tenth of the time for the same beta to 0.2 %.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import MappingProxyType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -42,7 +41,7 @@ from truegraph.evaluation.samples import mean_of_samples
 from truegraph.fit_log import FitLog
 from truegraph.options import checked_options
 from truegraph.paper.algorithm1 import BayesianGCN, snapshots
-from truegraph.paper.training import NodeTask, Training, predict_proba
+from truegraph.paper.training import Training, predict_proba
 
 Floats = NDArray[np.float64]
 
@@ -66,19 +65,17 @@ _SMALLEST_EVIDENCE = 1e-25  # of Z
 #:     The block model is fitted again after each epoch that this divides.
 #: start_iterations, fit_iterations : int
 #:     Iterations of run A and of each run B.
-PARAMETRIC_DEFAULTS: Mapping[str, Any] = MappingProxyType(
-    {
-        "gcn_options": None,
-        "sampled_epochs": 100,
-        "samples": 59,
-        "refresh_every": 20,
-        "start_iterations": 1000,
-        "fit_iterations": 200,
-    }
-)
+PARAMETRIC_DEFAULTS: dict[str, Any] = {
+    "gcn_options": None,
+    "sampled_epochs": 100,
+    "samples": 59,
+    "refresh_every": 20,
+    "start_iterations": 1000,
+    "fit_iterations": 200,
+}
 
 
-def parametric_bgcn(task: NodeTask, options: Mapping[str, Any] | None, log: FitLog) -> BayesianGCN:
+def parametric_bgcn(task: Any, options: Mapping[str, Any] | None, log: FitLog) -> BayesianGCN:
     """Train on the observed graph, then on drawn ones."""
     o = SimpleNamespace(**checked_options(PARAMETRIC_DEFAULTS, options))
     if o.samples >= o.sampled_epochs:
@@ -130,15 +127,17 @@ class BlockModel:
         self._ascend(iterations, first_step=0, scaler=0.1)
 
     def fit_from(self, probabilities: NDArray[Any], iterations: int = 200) -> None:
-        """Fit from given memberships: run B of Zhang et al., with small steps.
+        """Fit from memberships (N, K): run B of Zhang et al., with small steps.
 
-        The start is pi = `probabilities` (N, K), with beta_k the density of links inside predicted
-        class k. The row sums of phi and theta, which set the effective step of each node, stay
-        those of the last fit.
+        beta_k begins as the density of links inside predicted class k. The row sums of phi and
+        theta, which set the effective step of each node, stay those of the last fit.
         """
         pi = probabilities.astype(np.float64)
         pi /= pi.sum(axis=1, keepdims=True)
-        beta = self._link_density(pi.argmax(axis=1))
+        labels, (sources, targets) = pi.argmax(axis=1), self._links
+        inside = labels[sources[labels[sources] == labels[targets]]]
+        sizes = np.bincount(labels, minlength=self._communities).astype(np.float64)
+        beta = 2.0 * np.bincount(inside, minlength=self._communities) / (sizes**2 + 1.0)
         pair = np.stack([1.0 - beta, beta], axis=1)
         self._phi = np.maximum(pi * self._phi.sum(axis=1, keepdims=True), _SMALLEST)
         self._theta = np.maximum(pair * self._theta.sum(axis=1, keepdims=True), _SMALLEST)
@@ -148,23 +147,15 @@ class BlockModel:
         """Draw a graph given the most probable community of each node."""
         return draw_block_graph(self.memberships.argmax(axis=1), self.within, _ACROSS, rng)
 
-    def _link_density(self, labels: NDArray[np.int64]) -> Floats:
-        """beta_k = (entries of A inside class k) / (n_k^2 + 1), as Zhang et al. start it."""
-        sources, targets = self._links
-        inside = labels[sources[labels[sources] == labels[targets]]]
-        entries = 2.0 * np.bincount(inside, minlength=self._communities)
-        sizes = np.bincount(labels, minlength=self._communities).astype(np.float64)
-        density: Floats = entries / (sizes**2 + 1.0)
-        return density
-
     def _ascend(self, iterations: int, first_step: int, scaler: float) -> None:
         self._normalise()
+        batch = min(_BATCH, self._n_nodes)
         with threadpool_limits(1, user_api="blas"):  # sums come in one order
             for t in range(first_step, first_step + iterations):
                 half_step = 0.5 * (1024.0 + t) ** -0.5 / scaler
-                batch = min(_BATCH, self._n_nodes)
-                nodes = self._rng.choice(self._n_nodes, batch, replace=False)
-                partners = self._rng.choice(self._n_nodes, batch, replace=False)
+                nodes, partners = (
+                    self._rng.choice(self._n_nodes, batch, replace=False) for _ in range(2)
+                )
                 slope = self.phi_gradient(nodes, partners)
                 self._phi[nodes] = _moved(self._phi[nodes], slope, half_step)
                 self._normalise()
@@ -213,11 +204,10 @@ class BlockModel:
         others = self._rng.integers(max(self._n_nodes - 1, 1), size=drawn)
         others += others >= sources  # two different nodes
         linked = self._products(*self._links)
+        random = self._products(sources, np.minimum(others, self._n_nodes - 1))
         in_links = _shares(linked, self.within, _ACROSS)
         apart, across = 1.0 - self.within, 1.0 - _ACROSS
-        in_all = (pairs / drawn) * _shares(
-            self._products(sources, np.minimum(others, self._n_nodes - 1)), apart, across
-        )
+        in_all = (pairs / drawn) * _shares(random, apart, across)
         in_non_links = np.maximum(0.0, in_all - _shares(linked, apart, across))
         total = (in_links + in_non_links) / self._theta.sum(axis=1)
         slopes = [in_non_links, in_links] / self._theta.T - total

@@ -9,6 +9,7 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 import torch
@@ -16,6 +17,10 @@ from torch.optim.adam import adam
 
 from truegraph.errors import TruegraphError
 
+_SETTINGS: dict[str, Any] = {
+    **{"beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
+    **{"fused": True, "amsgrad": False, "maximize": False},
+}
 _locks: dict[int, threading.RLock] = {}  # by process: a forked child must not wait for its parent
 
 
@@ -38,43 +43,24 @@ class Adam:
 
     def __init__(
         self,
-        network: torch.nn.Module,
+        weights: Mapping[str, torch.Tensor],
         learning_rate: float,
         weight_decay: Mapping[str, float] | None = None,
     ) -> None:
-        self._rate, self._decay = learning_rate, weight_decay or {}
-        self._weights = dict(network.named_parameters())
-        self._moments = {
-            name: (torch.zeros_like(weight), torch.zeros_like(weight))
-            for name, weight in self._weights.items()
-        }
-        self._steps = {
-            name: torch.zeros((), dtype=torch.float32, device=weight.device)
-            for name, weight in self._weights.items()
-        }
+        self._rate, self._weights = learning_rate, list(weights.values())
+        self._decay = [(weight_decay or {}).get(name, 0.0) for name in weights]
+        self._moments = [[torch.zeros_like(weight) for _ in range(2)] for weight in self._weights]
+        self._steps = [torch.zeros((), device=weight.device) for weight in self._weights]
 
     @torch.no_grad()
     def step(self, loss: torch.Tensor) -> None:
         """Move the weights down the gradient of a loss."""
-        gradients = torch.autograd.grad(loss, list(self._weights.values()))
-        for slope, (name, weight) in zip(gradients, self._weights.items(), strict=True):
-            first, second = self._moments[name]
-            adam(
-                [weight],
-                [slope.contiguous()],  # the fused loop reads memory in its order
-                [first],
-                [second],
-                [],
-                [self._steps[name]],
-                fused=True,
-                amsgrad=False,
-                maximize=False,
-                beta1=0.9,
-                beta2=0.999,
-                eps=1e-8,
-                lr=self._rate,
-                weight_decay=self._decay.get(name, 0.0),
-            )
+        slopes = torch.autograd.grad(loss, self._weights)
+        parts = (self._weights, slopes, self._moments, self._steps, self._decay)
+        for weight, slope, (first, second), steps, decay in zip(*parts, strict=True):
+            # The fused loop reads memory in the order of the gradient.
+            lists: Any = [[weight], [slope.contiguous()], [first], [second], [], [steps]]
+            adam(*lists, **_SETTINGS, lr=self._rate, weight_decay=decay)
 
 
 def check_finite(loss: torch.Tensor, name: str) -> None:

@@ -1,7 +1,10 @@
 """How node classifiers are trained, and what they predict.
 
-A training goes on where it stopped: `run` may be called again on another graph, with the same
-weights, moments of Adam and stream of random numbers::
+A `task` is `truegraph.classify.problem.Problem` or the like: a `graph` (N, N), `features` (N, F)
+with normalised rows and `raw` (N, F) ones, `labels` (N,), of which those of the nodes `train` (n,)
+and `validation` (v,) are read, the number of `classes`, `seed`, `device`, and a folder `cache`.
+
+A training goes on where it stopped, with the same weights, moments of Adam and random numbers::
 
     training = Training("gcn", task)
     training.run(task.graph)
@@ -13,14 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
+from torch.nn.functional import cross_entropy
 
 from truegraph.errors import InputError
 from truegraph.paper.networks import network_class
@@ -34,33 +36,13 @@ Graph = csr_array | Callable[[int], csr_array]  # one for all epochs, or that of
 Floats = NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class NodeTask:
-    """What a node classifier may see of N nodes.
-
-    `features` (N, F) have normalised rows, `raw` (N, F) are as they were given. Of `labels` (N,)
-    only those of the nodes `train` (n,) and `validation` (v,) are read.
-    """
-
-    graph: csr_array
-    features: csr_array
-    raw: csr_array
-    labels: NDArray[np.int64]
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
-    classes: int
-    seed: int = 0
-    device: str = "cpu"
-    cache: Path | None = None
-
-
 class Training:
     """A network in training; `epoch` counts epochs, and `graph` is that of the last one."""
 
     def __init__(
         self,
         name: str,
-        task: NodeTask,
+        task: Any,
         options: Mapping[str, Any] | None = None,
         seed: int | None = None,
     ) -> None:
@@ -69,8 +51,9 @@ class Training:
         self.network: NodeNetwork = kind(width, task.classes, stream(seed, _WEIGHTS), options)
         self.network.to(task.device)
         self.options, self.epoch, self._task = self.network.options, 0, task
-        self._labels = _labels(task, task.train)
-        self._adam = Adam(self.network, self.options.learning_rate, self.network.weight_decay())
+        self._labels = torch.from_numpy(task.labels[task.train]).to(task.device)
+        weights, decay = dict(self.network.named_parameters()), self.network.weight_decay()
+        self._adam = Adam(weights, self.options.learning_rate, decay)
         self._noise = stream(seed, _DROPOUT, task.device)
         stops_early = getattr(self.options, "patience", None) is not None
         if stops_early and not len(task.validation):
@@ -93,31 +76,29 @@ class Training:
         A function is asked for the graph of each epoch by its number since the start, from 0. Where
         training stops early, the network has its best weights in the end.
         """
+        task, patience = self._task, self._patience
         count = self.options.epochs if count is None else count
         for done in range(count):
             with one_thread():
                 if done == 0 or callable(graph):
                     self.graph = graph(self.epoch) if callable(graph) else graph
-                    prepared = self._prepared()
+                    given = (self.graph, task.features, task.train, self._labels)
+                    prepared = self.network.prepare_loss(*given)
+                    if patience is not None:
+                        patience.set_graph(self.graph)
                 loss = self.network.loss(prepared, self._noise)
                 self._adam.step(loss)
                 self.network.constrain()
                 self.epoch += 1
-                is_over = self._patience is not None and self._patience.is_over()
+                is_over = patience is not None and patience.is_over()
             if progress is not None:
                 progress.update(done + 1, count)
             yield self.network
             if is_over:
                 break
         check_finite(loss, self.network.name)
-        if self._patience is not None:
-            self.network.load_state_dict(self._patience.best)
-
-    def _prepared(self) -> Any:
-        task = self._task
-        if self._patience is not None:
-            self._patience.set_graph(self.graph)
-        return self.network.prepare_loss(self.graph, task.features, task.train, self._labels)
+        if patience is not None:
+            self.network.load_state_dict(patience.best)
 
 
 class _Patience:
@@ -128,9 +109,9 @@ class _Patience:
     only when both are.
     """
 
-    def __init__(self, network: NodeNetwork, task: NodeTask) -> None:
+    def __init__(self, network: NodeNetwork, task: Any) -> None:
         self._network, self._task = network, task
-        self._labels = _labels(task, task.validation)
+        self._labels = torch.from_numpy(task.labels[task.validation]).to(task.device)
         self._loss, self._accuracy, self._waited = np.inf, -np.inf, 0
         self.best = deepcopy(network.state_dict())
 
@@ -138,16 +119,15 @@ class _Patience:
         self._inputs = self._network.prepare(graph, self._task.features, self._task.validation)
 
     def is_over(self) -> bool:
-        """Judge the present weights; return whether there was no gain for too long."""
+        """Look at the present weights; return whether there was no gain for too long."""
         with torch.no_grad():
             logits = self._network(self._inputs)
-            loss = float(torch.nn.functional.cross_entropy(logits, self._labels))
+            loss = float(cross_entropy(logits, self._labels))
             accuracy = float((logits.argmax(1) == self._labels).double().mean())
+        gain = keep = loss < self._loss
         if self._network.watches_accuracy:
             lower, higher = loss <= self._loss, accuracy >= self._accuracy
             gain, keep = lower or higher, lower and higher
-        else:
-            gain = keep = loss < self._loss
         self._loss, self._accuracy = min(loss, self._loss), max(accuracy, self._accuracy)
         self._waited = 0 if gain else self._waited + 1
         if keep:
@@ -155,23 +135,16 @@ class _Patience:
         return bool(self._waited >= self._network.options.patience)
 
 
-def _labels(task: NodeTask, nodes: NDArray[np.int64]) -> torch.Tensor:
-    return torch.from_numpy(task.labels[nodes].astype(np.int64)).to(task.device)
-
-
 def predict_proba(network: NodeNetwork, graph: csr_array, features: csr_array) -> Floats:
     """Return class probabilities (N, C) on a graph, without dropout."""
-    with torch.no_grad():
-        return probabilities(network, network.prepare(graph, features))
+    return probabilities(network, network.prepare(graph, features))
 
 
 def sample_proba(
     network: NodeNetwork, samples: int, graph: csr_array, features: csr_array, seed: int
 ) -> Iterator[Floats]:
     """Yield class probabilities (N, C) of passes with dropout (Monte Carlo dropout)."""
-    noise = stream(seed, _PASSES, network.device)
-    with torch.no_grad():
-        inputs = network.prepare(graph, features)
+    noise, inputs = stream(seed, _PASSES, network.device), network.prepare(graph, features)
     for _ in range(samples):
         yield probabilities(network, inputs, noise)
 

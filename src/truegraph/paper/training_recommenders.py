@@ -4,7 +4,7 @@ A training goes on where another one stopped::
 
     network, history = train_base("lightgcn", train, held_out, seed=0)
     with one_thread():
-        history = train_ranking(network, held_out, NegativePool(removed), seed=[0, 1])
+        history = train_ranking(network, held_out, NegativePool(train, removed), seed=[0, 1])
 """
 
 from __future__ import annotations
@@ -33,21 +33,20 @@ Numbers = NDArray[np.int64]
 
 
 class NegativePool:
-    """Items that may be drawn as negatives: all but the pairs that a matrix (U, I) stores.
+    """Items that may be drawn as negatives: all but the pairs that matrices (U, I) store.
 
     Of n items a user's pool leaves out x_1 < x_2 < ...; the item at place p of the pool is p plus
     the number of k with x_k - k < p. So every draw is exact, and none is rejected.
     """
 
-    def __init__(self, excluded: csr_array) -> None:
-        pairs = csr_array(excluded, copy=True)
-        pairs.sum_duplicates()
-        self.n_items = int(pairs.shape[1])
-        counts = np.diff(pairs.indptr).astype(np.int64)
-        self.sizes = self.n_items - counts
-        self._starts = pairs.indptr[:-1].astype(np.int64)
-        owners = np.repeat(np.arange(len(counts)), counts)
-        before = pairs.indices - (np.arange(pairs.nnz) - self._starts[owners])
+    def __init__(self, *excluded: csr_array) -> None:
+        n_users, self.n_items = (int(size) for size in excluded[0].shape)
+        parts = [matrix.tocoo() for matrix in excluded]
+        pairs = [part.row * np.int64(self.n_items) + part.col for part in parts]
+        owners, items = np.divmod(np.unique(np.concatenate(pairs)), self.n_items)
+        counts = np.bincount(owners, minlength=n_users)
+        self.sizes, self._starts = self.n_items - counts, np.cumsum(counts) - counts
+        before = items - (np.arange(len(owners)) - self._starts[owners])
         self._keys = owners * (self.n_items + 1) + before  # ascending
 
     def draw(self, users: Numbers, count: int, rng: np.random.Generator) -> Numbers:
@@ -65,11 +64,11 @@ class HeldOutRecall:
     def __init__(self, observed: csr_array, held_out: csr_array, device: str = "cpu") -> None:
         self._n_users, self._k = int(observed.shape[0]), min(20, int(observed.shape[1]))
         users = np.flatnonzero(np.diff(held_out.indptr))
-        blocks = (users[start : start + _BLOCK] for start in range(0, len(users), _BLOCK))
-        self._blocks: list[Any] = [
-            (torch.from_numpy(block).to(device), *(_stored(part[block], device) for part in parts))
-            for block, parts in ((block, (observed, held_out)) for block in blocks)
-        ]
+        blocks = [users[start : start + _BLOCK] for start in range(0, len(users), _BLOCK)]
+        self._blocks: list[Any] = []
+        for block in blocks:
+            entries = (_stored(matrix[block], device) for matrix in (observed, held_out))
+            self._blocks.append((torch.from_numpy(block).to(device), *entries))
 
     @torch.no_grad()
     def __call__(self, vectors: torch.Tensor) -> float:
@@ -85,9 +84,8 @@ class HeldOutRecall:
         return float(torch.cat(shares).mean())
 
 
-def _stored(matrix: csr_array, device: str) -> tuple[torch.Tensor, torch.Tensor]:
-    rows, columns = (end.astype(np.int64) for end in csr_array(matrix).nonzero())
-    return torch.from_numpy(rows).to(device), torch.from_numpy(columns).to(device)
+def _stored(matrix: csr_array, device: str) -> tuple[torch.Tensor, ...]:
+    return tuple(torch.from_numpy(e.astype(np.int64)).to(device) for e in matrix.nonzero())
 
 
 def train_base(
@@ -107,16 +105,14 @@ def train_base(
     """
     given = dict(options or {})
     rates = LEARNING_RATES if given.get("learning_rate") is None else (given["learning_rate"],)
-    best: tuple[RankingNetwork, History] | None = None
+    found, pool = [], NegativePool(train)
     with one_thread():
         for rate in rates if held_out is not None else rates[:1]:
-            weights, pool = stream(seed, _WEIGHTS), NegativePool(train)
-            network = network_class(name)(train, given | {"learning_rate": rate}, weights, device)
-            found = train_ranking(network, held_out, pool, seed=[seed, _BASE], progress=progress)
-            if best is None or found["best_recall"] > best[1]["best_recall"]:
-                best = network, found
-    assert best is not None
-    return best
+            own = given | {"learning_rate": rate}
+            network = network_class(name)(train, own, stream(seed, _WEIGHTS), device)
+            how: dict[str, Any] = {"seed": [seed, _BASE], "progress": progress}
+            found.append((network, train_ranking(network, held_out, pool, **how)))
+    return max(found, key=lambda one: one[1]["best_recall"])
 
 
 def train_ranking(
@@ -136,18 +132,27 @@ def train_ranking(
     ``losses`` and ``recalls``, ``best_epoch`` from 0, -1 for the start, and ``best_recall``. Call
     it in a block of `one_thread`.
     """
-    options = network.options
+    options, place = network.options, network.place
     patience = options.patience if patience is None else patience
-    recall = None if held_out is None else HeldOutRecall(network.observed, held_out, network.place)
-    noise, adam = stream(seed[0], 2 + seed[1], network.place), Adam(network, options.learning_rate)
+    noise = stream(seed[0], 2 + seed[1], place)
+    adam = Adam(dict(network.named_parameters()), options.learning_rate)
+    recall = None if held_out is None else HeldOutRecall(network.observed, held_out, place)
+
+    @torch.no_grad()
+    def look() -> float:
+        return np.nan if recall is None else recall(network())
+
     losses, recalls = [], []
-    best, best_recall, kept = -1, -np.inf, deepcopy(network.state_dict())
-    if may_keep_start and recall is not None:
-        best_recall = _look(network, recall)
+    best, kept = -1, deepcopy(network.state_dict())
+    best_recall = look() if may_keep_start else -np.inf
     for epoch in range(options.epochs):
-        rng = np.random.default_rng([*seed, epoch])
-        losses.append(_epoch(network, adam, batches(network, pool, rng), noise))
-        recalls.append(np.nan if recall is None else _look(network, recall))
+        steps = []
+        for batch in batches(network, pool, np.random.default_rng([*seed, epoch])):
+            loss = network.loss(batch, noise)
+            steps.append(loss.detach())
+            adam.step(loss)
+        losses.append(_finite_mean(steps, network))
+        recalls.append(look())
         if recalls[-1] > best_recall:
             best, best_recall, kept = epoch, recalls[-1], deepcopy(network.state_dict())
         if progress is not None:
@@ -166,21 +171,8 @@ def train_ranking(
     }
 
 
-def _look(network: RankingNetwork, recall: HeldOutRecall) -> float:
-    with torch.no_grad():
-        return recall(network())
-
-
-def _epoch(
-    network: RankingNetwork, adam: Adam, epoch: Iterator[Triples], noise: torch.Generator
-) -> float:
-    """Take one step per batch; return the mean loss."""
-    losses = []
-    for batch in epoch:
-        loss = network.loss(batch, noise)
-        losses.append(loss.detach())
-        adam.step(loss)
-    mean = float(torch.stack(losses).double().mean())
+def _finite_mean(steps: list[torch.Tensor], network: RankingNetwork) -> float:
+    mean = float(torch.stack(steps).double().mean())
     if not np.isfinite(mean):
         raise TrainingError(
             f"the loss of {network.name} is {mean}; lower learning_rate="
@@ -205,8 +197,7 @@ def batches(
     if len(active) == 0:
         raise InputError("no user has an interaction and an item without one; give sparser data.")
     if network.draws == "users":
-        number = np.count_nonzero(usable) // size + 1
-        users = _drawn_users(active, number, size, rng)
+        users = _drawn_users(active, np.count_nonzero(usable) // size + 1, size, rng)
         place = (rng.random(len(users)) * counts[users]).astype(np.int64)
         positives = observed.indices[observed.indptr[users] + place].astype(np.int64)
     else:

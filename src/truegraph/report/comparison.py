@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     from truegraph.runner import Record
 
 
+_ERROR = "expected_calibration_error"
+
+
 def comparison_page(found: Comparison) -> str:
     """Return the page of a comparison, the answer first, as HTML."""
     return page_html(_title(found), found.conclusion, list(_parts(found)))
@@ -62,11 +65,7 @@ def _parts(found: Comparison) -> Iterator[Part]:
 
 def metrics_rows(found: Comparison, wanted: Sequence[str] | None = None) -> list[list[Entry]]:
     """Return the means over the trials, the best ones bold; of all metrics or some."""
-    names = [
-        name
-        for name in wanted or found.metrics
-        if any(found.summary(model, name) for model in found.models)
-    ]
+    names = [name for name in wanted or found.metrics if found.means(name)]
     best = {name: _best(found, name) for name in names}
     heads = ["model", "trials", *(found.metrics[name].heading for name in names)]
     rows = [[Entry(head) for head in heads]]
@@ -86,8 +85,7 @@ def _mean(found: Comparison, model: str, name: str, is_best: bool) -> Entry:
 
 
 def _best(found: Comparison, name: str) -> list[str]:
-    better = found.metrics[name].better
-    means = {m: summary.mean for m in found.models if (summary := found.summary(m, name))}
+    better, means = found.metrics[name].better, found.means(name)
     if better == "neither" or len(means) < 2:
         return []
     end = (max if better == "higher" else min)(means.values())
@@ -123,7 +121,7 @@ def figures(found: Comparison) -> dict[str, Figure]:
     curves = {model: _reliability(found.records(model)) for model in found.models}
     known = {model: curve for model, curve in curves.items() if curve is not None}
     if known:
-        errors = {model: _calibration_error(found, model) for model in known}
+        errors = found.means(_ERROR)
         drawn["calibration"] = reliability(known, order=found.models, errors=errors)
     return drawn
 
@@ -153,8 +151,7 @@ def _pictures(found: Comparison) -> Iterator[Part]:
             " ".join(told),
         )
     if "calibration" in drawn:
-        errors = {model: _calibration_error(found, model) for model in found.models}
-        told = [f"{model} {error:.1%}" for model, error in errors.items()]
+        told = [f"{model} {error:.1%}" for model, error in found.means(_ERROR).items()]
         yield picture(
             "Confidence and accuracy",
             "All test predictions in 15 bins of confidence; bins with less than 0.5 % of them are "
@@ -188,11 +185,6 @@ def _reliability(records: Sequence[Record]) -> pd.DataFrame | None:
     sums = bins[["confidence", "accuracy"]].mul(bins["count"], axis=0).groupby("bin").sum()
     count = bins["count"].groupby("bin").sum()
     return sums.div(count.where(count > 0), axis=0).assign(count=count)
-
-
-def _calibration_error(found: Comparison, model: str) -> float:
-    summary = found.summary(model, "expected_calibration_error")
-    return float("nan") if summary is None else summary.mean
 
 
 def _facts(found: Comparison) -> dict[str, str]:

@@ -11,7 +11,7 @@ CLASSIFIERS = {
     "gat": "gat.GAT",
     "dfnet-att": "dfnet.DFNet",
     "sbm-gcn": "sbm_gcn.SBMGCN",
-    "mlp": "mlp.MLP",
+    "mlp": "appnp.MLP",
     "appnp": "appnp.APPNP",
 }
 AUTO_ENCODERS = {

@@ -1,4 +1,4 @@
-"""APPNP (Klicpera et al., ICLR 2019): a perceptron whose predictions are spread by PageRank.
+"""APPNP (Klicpera et al., ICLR 2019), and the perceptron whose predictions it spreads by PageRank.
 
 Z = p(A) relu(X W1) W2, where p(A) is K steps of Z <- (1 - restart) A Z + restart H. Training needs
 the rows of p(A) at the labelled nodes alone: they are computed once, and no epoch has to propagate.
@@ -6,25 +6,33 @@ the rows of p(A) at the labelled nodes alone: they are computed once, and no epo
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph.paper.networks.mlp import MLP
-from truegraph.paper.networks.sparse import Noise, SparseMatrix
+from truegraph.paper.networks.gcn import GCN
+from truegraph.paper.networks.sparse import Noise, SparseMatrix, dropped
 
 _BLOCK = 10_000_000  # numbers that a block of the propagation holds
 
 
-class Spread(NamedTuple):
-    """Features (n, F) of the nodes that count; A (N, N) for all nodes, or rows of p(A) (n0, n)."""
+class MLP(GCN):
+    """relu(X W1) W2, with the options of the GCN: what there is to gain without a graph."""
 
-    features: SparseMatrix
-    operator: SparseMatrix | None
-    rows: torch.Tensor | None
+    name = "mlp"
+
+    def prepare(
+        self, graph: csr_array, features: csr_array, nodes: NDArray[np.int64] | None = None
+    ) -> Any:
+        return SparseMatrix(features if nodes is None else features[nodes], self.device)
+
+    def forward(self, inputs: Any, noise: Noise = None) -> torch.Tensor:
+        rate = self.options.dropout
+        hidden = torch.relu(inputs.times(self.W1, rate, noise))
+        return dropped(hidden, rate, noise) @ self.W2
 
 
 class APPNP(MLP):
@@ -41,24 +49,22 @@ class APPNP(MLP):
 
     def prepare(
         self, graph: csr_array, features: csr_array, nodes: NDArray[np.int64] | None = None
-    ) -> Spread:
-        """Return features and operator, or the rows of p(A) at some nodes."""
-        options, operator = self.options, self.operator(graph)
+    ) -> tuple[SparseMatrix, SparseMatrix | torch.Tensor]:
+        """Return X and A, or with nodes the rows of p(A) there, and X where they are not zero."""
+        restart, steps, A = self.options.restart, self.options.steps, self.operator(graph)
         if nodes is None:
-            own = SparseMatrix(features, self.device)
-            return Spread(own, SparseMatrix(operator, self.device), None)
-        rows = pagerank_rows(operator, nodes, options.restart, options.steps)
+            return SparseMatrix(features, self.device), SparseMatrix(A, self.device)
+        rows = pagerank_rows(A, nodes, restart, steps)
         kept = np.flatnonzero(rows.any(axis=0))
         near = torch.from_numpy(np.ascontiguousarray(rows[:, kept])).to(self.device)
-        return Spread(SparseMatrix(features[kept], self.device), None, near)
+        return SparseMatrix(features[kept], self.device), near
 
     def forward(self, inputs: Any, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C)."""
-        H = self.perceptron(inputs.features, noise)
-        if inputs.rows is not None:
-            rows: torch.Tensor = inputs.rows @ H
-            return rows
-        return propagated(inputs.operator, H, self.options.restart, self.options.steps)
+        X, spread = inputs
+        H = super().forward(X, noise)
+        if isinstance(spread, SparseMatrix):
+            return propagated(spread, H, self.options.restart, self.options.steps)
+        return spread @ H
 
 
 def propagated(A: SparseMatrix, H: torch.Tensor, restart: float, steps: int) -> torch.Tensor:

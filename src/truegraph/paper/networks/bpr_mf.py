@@ -14,5 +14,4 @@ class BPRMF(RankingNetwork):
     name = "bpr-mf"
 
     def forward(self, noise: Noise = None) -> torch.Tensor:
-        """Return E; nothing is dropped."""
         return self.E

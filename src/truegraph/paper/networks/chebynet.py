@@ -67,7 +67,6 @@ class ChebyNet(NodeNetwork):
         return Polynomials(SparseMatrix(L, self.device), SparseMatrix(features, self.device), rows)
 
     def forward(self, inputs: Polynomials, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C)."""
         rate, L, terms = self.options.dropout, inputs.L, self.options.degree + 1
         side_by_side = self.W1.transpose(0, 1).flatten(1)
         projected = inputs.features.times(side_by_side, rate, noise).chunk(terms, 1)
@@ -77,7 +76,6 @@ class ChebyNet(NodeNetwork):
         return torch.bmm(inputs.rows.times(hidden).unflatten(0, (terms, -1)), self.W2).sum(0)
 
     def weight_decay(self) -> dict[str, float]:
-        """Return L2 on the first layer only."""
         return {"W1": self.options.weight_decay}
 
 

@@ -101,7 +101,6 @@ class DFNet(NodeNetwork):
         return Whole(L, own, SparseMatrix(features, self.device), (moments[0], moments[1]), chosen)
 
     def forward(self, inputs: Whole, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C), normalised with the running moments."""
         return self._logits(inputs, noise, batch=False)
 
     def loss(self, prepared: Any, noise: Noise) -> torch.Tensor:
@@ -155,7 +154,6 @@ class DFNet(NodeNetwork):
         return attend(inputs.L, inputs.own, H, scores, elu, rate, noise).flatten(1)
 
     def weight_decay(self) -> dict[str, float]:
-        """Return twice the coefficient on every kernel: Keras has no half in its L2."""
         kernels, twice = ("ar", "ma", "scores"), 2 * self.options.weight_decay
         names = [name for name, _ in self.named_parameters() if name.split(".")[-1] in kernels]
         return dict.fromkeys(names, twice) | {"last": 2e-10}

@@ -61,8 +61,7 @@ class GAE(torch.nn.Module):
         device: str = "cpu",
     ) -> None:
         super().__init__()
-        self.options = options
-        self.X = SparseMatrix(features, device)
+        self.options, self.X = options, SparseMatrix(features, device)
         self.A = SparseMatrix(normalised_adjacency(graph), device)
         self.reconstruction = PairLoss(graph if target is None else target, masked, device)
         self.start(generator)
@@ -107,7 +106,6 @@ class Variational(GAE):
     has_posterior: ClassVar[bool] = True
 
     def start(self, generator: torch.Generator) -> None:
-        """Make the weights."""
         super().start(generator)
         self.W_2 = glorot_uniform(generator, self.options.hidden, self.options.dimension)
 
@@ -117,13 +115,11 @@ class Variational(GAE):
         return AH @ self.W_1, AH @ self.W_2
 
     def loss(self, noise: torch.Generator) -> torch.Tensor:
-        """Return the reconstruction loss of one draw of z, plus the divergence."""
         mean, log_std = self.posterior(noise)
         z = mean + normal(mean, noise) * log_std.exp()
         return self.reconstruction(self.decode(z)) + divergence(mean, log_std)
 
     def draw(self, noise: torch.Generator) -> torch.Tensor:
-        """Return what the decoder makes of one draw of z, (N, m)."""
         mean, log_std = self.posterior()
         return self.decode(mean + normal(mean, noise) * log_std.exp())
 
@@ -147,7 +143,7 @@ def divergence(mean: torch.Tensor, log_std: torch.Tensor) -> torch.Tensor:
 
 
 def train(
-    model: Any,
+    model: GAE,
     noise: torch.Generator,
     *,
     rating: Callable[[], float] | None = None,
@@ -158,16 +154,17 @@ def train(
     It ends with the weights that `rating` rates highest, the first of equals; without a rating,
     with the last ones.
     """
-    adam = Adam(model, model.options.learning_rate)
+    rate, epochs = model.options.learning_rate, model.options.epochs
+    adam = Adam(dict(model.named_parameters()), rate)
     best, kept = float("-inf"), None
-    for epoch in range(model.options.epochs):
+    for epoch in range(epochs):
         loss = model.loss(noise)
         adam.step(loss)
         if rating is not None and (found := rating()) > best:
             best = found
             kept = {name: weight.clone() for name, weight in model.state_dict().items()}
         if progress is not None:
-            progress.update(epoch + 1, model.options.epochs, f"loss {loss.item():.4f}")
+            progress.update(epoch + 1, epochs, f"loss {loss.item():.4f}")
     check_finite(loss, model.name)
     if kept is not None:
         model.load_state_dict(kept)

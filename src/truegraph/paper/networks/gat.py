@@ -52,7 +52,6 @@ class GAT(NodeNetwork):
         self.b1, self.b2 = zeros(heads, hidden), zeros(last, self.classes)
 
     def forward(self, inputs: Field, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C)."""
         rate = self.options.dropout
         H = torch.stack([inputs.features.times(W, rate, noise) for W in self.W1], dim=1)
         h = self._attention(H, self.a1, self.c1, inputs.inner, inputs.inner_own, noise)

@@ -28,11 +28,9 @@ class GCN(NodeNetwork):
         self.W2 = glorot_uniform(generator, self.options.hidden, self.classes)
 
     def forward(self, inputs: Field, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C)."""
         rate = self.options.dropout
         hidden = inputs.inner.times(inputs.features.times(self.W1, rate, noise))
         return inputs.outer.times(dropped(torch.relu(hidden), rate, noise) @ self.W2)
 
     def weight_decay(self) -> dict[str, float]:
-        """Return L2 on the first layer only."""
         return {"W1": self.options.weight_decay}

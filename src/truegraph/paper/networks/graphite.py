@@ -52,7 +52,6 @@ class GraphiteAE(GAE):
         self.edges = EdgeDropout(graph, self.options.edge_dropout, str(self.W_0.device))
 
     def start(self, generator: torch.Generator) -> None:
-        """Make the weights."""
         super().start(generator)
         options = self.options
         self.W_z = glorot_uniform(generator, options.dimension, options.decoder_hidden)

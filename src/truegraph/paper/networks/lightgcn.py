@@ -33,7 +33,6 @@ class LightGCN(RankingNetwork):
         self.A = SparseMatrix(normalised_adjacency(adjacency, self_loops=False), self.place)
 
     def forward(self, noise: Noise = None) -> torch.Tensor:
-        """Return the mean of the propagated embeddings; nothing is dropped."""
         total: torch.Tensor = self.E
         for _ in range(self.options.layers):  # Horner's scheme: E + A (E + A (E + A E))
             total = self.A.times(total) + self.E

@@ -59,7 +59,6 @@ class MGCCF(RankingNetwork):
         self.S = ParameterList(matrix(width) for _ in sides)
 
     def forward(self, noise: Noise = None) -> torch.Tensor:
-        """Return the sum of the three views of every user and item."""
         h: torch.Tensor = self.E
         for layer in range(self.options.layers):
             n = dropped(self.means.times(h), _DROPOUT, noise)

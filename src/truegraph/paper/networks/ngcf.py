@@ -54,7 +54,6 @@ class NGCF(RankingNetwork):
         )
 
     def forward(self, noise: Noise = None) -> torch.Tensor:
-        """Return E and the scaled output of every layer side by side."""
         E: torch.Tensor = self.E
         parts = [E]
         for W1, b1, W2, b2 in zip(self.W1, self.b1, self.W2, self.b2, strict=True):

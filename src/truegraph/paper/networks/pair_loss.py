@@ -20,10 +20,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, diags_array, eye_array, triu
 from torch.autograd.function import once_differentiable
+from torch.nn.functional import softplus
 
+from truegraph.data.operators import without_diagonal
 from truegraph.errors import InputError
 
 _TILE = 512  # nodes on each side of a tile, whose logits stay in the cache
@@ -44,7 +45,12 @@ class PairLoss:
     def __init__(
         self, graph: csr_array, masked: csr_array | None = None, device: str = "cpu"
     ) -> None:
-        links, shape = _without_diagonal(graph), graph.shape
+        values, links, shape = graph.data, without_diagonal(graph), graph.shape
+        if not ((values >= 0.0) & (values <= 1.0)).all():
+            raise InputError(
+                f"target has values from {values.min():g} to {values.max():g}, but each is the "
+                "probability of a link; scale the weights into [0, 1]."
+            )
         total, pairs = float(links.sum()), float(shape[0]) ** 2
         if not 0.0 < total < pairs:
             raise InputError(
@@ -59,8 +65,7 @@ class PairLoss:
         kept = target - target.multiply(hidden)
         # One complex matrix a + ib keeps both coefficients on one pattern.
         both = csr_array((self.pos_weight - 1.0 - 1j * self.pos_weight) * kept - hidden)
-        once = coo_array(triu(both + both.T - diags_array(both.diagonal())))
-        self._stored = _Stored(once.row, once.col, once.data, device)
+        self._stored = _Stored(triu(both + both.T - diags_array(both.diagonal())), device)
 
     def __call__(self, z: torch.Tensor) -> torch.Tensor:
         """Return the loss of an embedding (N, d) as a scalar that can be differentiated once."""
@@ -76,11 +81,12 @@ class FeatureLoss:
     """
 
     def __init__(self, features: csr_array, device: str = "cpu") -> None:
-        entries = coo_array(csr_array(features)).astype(np.float64)
+        entries = coo_array(features).astype(np.float64)
         y, count = np.minimum(entries.data, 1.0), float(np.prod(entries.shape))
         pos_weight = (count - y.sum()) / y.sum()
         both = (pos_weight - 1.0 - 1j * pos_weight) * y
-        self.scale, self._stored = 1.0 / count, _Stored(entries.row, entries.col, both, device)
+        self.scale = 1.0 / count
+        self._stored = _Stored(coo_array((both, entries.coords), shape=entries.shape), device)
 
     def __call__(self, z: torch.Tensor, W: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         """Return the loss of z (N, d), weights W (d, F) and bias (F,) as a scalar."""
@@ -93,19 +99,18 @@ class FeatureLoss:
 class _Stored:
     """The pairs whose targets are not zero, with coefficients a + ib of softplus(x) and of x."""
 
-    def __init__(
-        self, rows: NDArray[Any], columns: NDArray[Any], both: NDArray[Any], device: str
-    ) -> None:
-        self.rows, self.columns = (torch.from_numpy(p.astype(np.int64)) for p in (rows, columns))
-        self.a, self.b = (torch.from_numpy(p.astype(np.float32)) for p in (both.real, both.imag))
-        for name, part in list(vars(self).items()):
-            setattr(self, name, part.to(device))
+    def __init__(self, matrix: Any, device: str) -> None:
+        entries = coo_array(matrix)
+        ends = [entries.row.astype(np.int64), entries.col.astype(np.int64)]
+        parts = [part.astype(np.float32) for part in (entries.data.real, entries.data.imag)]
+        tensors = [torch.from_numpy(part).to(device) for part in (*ends, *parts)]
+        self.rows, self.columns, self.a, self.b = tensors
 
     def correction(self, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
         """Return the sum of a softplus(x) + b x over the pairs, with x = left_i . right_j."""
         ends = left.index_select(0, self.rows), right.index_select(0, self.columns)
         logits = (ends[0] * ends[1]).sum(dim=1)
-        return (self.a * torch.nn.functional.softplus(logits) + self.b * logits).sum()
+        return (self.a * softplus(logits) + self.b * logits).sum()
 
 
 class _KnownGradient(torch.autograd.Function):
@@ -152,19 +157,6 @@ def _softplus(rows: torch.Tensor, columns: torch.Tensor) -> Sums:
     by_rows = columns.sum(dim=0) - t @ columns
     by_columns = rows.sum(dim=0) - t.T @ rows
     return -t.clamp_(min=_LEAST).log_().sum(), by_rows, by_columns
-
-
-def _without_diagonal(graph: csr_array) -> csr_array:
-    entries = coo_array(graph).astype(np.float64)
-    values = entries.data
-    if not ((values >= 0.0) & (values <= 1.0)).all():
-        raise InputError(
-            f"target has values from {values.min():g} to {values.max():g}, but each is the "
-            "probability of a link; scale the weights into [0, 1]."
-        )
-    kept = entries.row != entries.col
-    places = entries.row[kept], entries.col[kept]
-    return csr_array((values[kept], places), shape=entries.shape)
 
 
 def can_be_decoded(features: csr_array) -> bool:

@@ -73,7 +73,6 @@ class SBMGCN(NodeNetwork):
         self.c2 = uniform(generator, hidden**-0.5, classes)
 
     def forward(self, inputs: Field, noise: Noise = None) -> torch.Tensor:
-        """Return the logits (rows, C) of q; its features are never dropped."""
         hidden = torch.relu(inputs.inner.times(inputs.features.times(self.W1)) + self.b1)
         hidden = dropped(hidden, self.options.dropout, noise)
         return inputs.outer.times(hidden @ self.W2) + self.b2
