@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -163,21 +162,12 @@ def test_wrong_input_is_named(groups: NodeDataset) -> None:
         compare("classify", "corra", CHEAP)
 
 
-@pytest.mark.filterwarnings("ignore::truegraph.errors.AnswerWarning")  # a random graph
-@pytest.mark.parametrize("task", ["classify", "links", "recommend"])
-def test_the_usual_models_are_auto_and_rivals_that_need_no_torch(
-    task: str, groups: NodeDataset, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in [name for name in sys.modules if name.startswith(("torch", "truegraph.paper"))]:
-        monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    data = "planted" if task == "recommend" else groups
-    found = compare(task, data, trials=1, workers=1)
-    assert [record["error"] for record in found.outcome.failed] == []
-    assert found.models[0] == "auto"
-    if task == "classify":
-        assert {"random-forest", "gradient-boosting", "label-propagation"} < set(found.models)
-        assert "random-forest" not in usual_models(task, replace(groups, features=None))
+def test_the_usual_models_are_auto_and_rivals_that_suit_the_data(groups: NodeDataset) -> None:
+    every = ("auto", "logistic-regression", "random-forest", "gradient-boosting")
+    assert usual_models("classify", groups) == (*every, "label-propagation")
+    assert usual_models("classify", replace(groups, graph=None)) == every
+    alone = replace(groups, features=None)
+    assert usual_models("classify", alone) == ("auto", "label-propagation")
 
 
 def test_a_fixed_split_needs_the_published_one(groups: NodeDataset) -> None:

@@ -135,6 +135,24 @@ def test_labels_are_spread_and_a_posterior_inferred_without_torch(python: Path) 
     assert found.returncode == 0, found.stderr
 
 
+def test_models_are_compared_without_torch(python: Path) -> None:
+    code = (
+        "import numpy as np, sys\n"
+        "from truegraph import compare\n"
+        "from truegraph.data import NodeDataset, as_adjacency\n"
+        "rng, kind = np.random.default_rng(0), np.arange(60) % 2\n"
+        "features = 2 * np.eye(2)[kind] + 0.4 * rng.normal(size=(60, 2))\n"
+        "links = np.triu(rng.random((60, 60)) < 0.1, 1)\n"
+        "graph = as_adjacency((links | links.T).astype(float))\n"
+        "found = compare('classify', NodeDataset('own', kind, features, graph), trials=1)\n"
+        "assert not found.outcome.failed, found.outcome.failed\n"
+        "assert {'auto', 'random-forest', 'gradient-boosting'} < set(found.models)\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    found = _run(python, "-c", code)
+    assert found.returncode == 0, found.stderr
+
+
 def test_links_are_suggested_without_torch(python: Path) -> None:
     code = (
         "import numpy as np, truegraph, sys\n"

@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property, lru_cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -479,11 +480,16 @@ def _check_splits(task: str, dataset: Any, settings: Mapping[str, Any], groups: 
 
 
 def _shared_options(task: str, model: str, seed: int) -> dict[str, Any]:
-    """Return the seed of the embedding: one serves all trials, since it sees no labels."""
+    """Return the seed of the embedding: one serves all trials, since it sees no labels.
+
+    Without torch "auto" goes without its trained member.
+    """
     if task != "classify" or model in one_trial.RIVALS:
         return {}
     from truegraph.classify.models import MODELS
 
+    if model == "auto" and find_spec("torch") is None:
+        return {"trained_member": False}
     return {"embedding_seed": seed} if "embedding_seed" in MODELS[model].defaults else {}
 
 

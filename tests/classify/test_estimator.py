@@ -131,9 +131,8 @@ def test_validation_nodes_are_not_trained_on(planted: Any, y: np.ndarray) -> Non
         _bayesian(),
         _bayesian(options={"weight_sampling": "snapshots"}),
         _gcn(model="label-propagation", options=None),
-        _gcn(model="knn"),
     ],
-    ids=["gcn", "bgcn", "snapshots", "label-propagation", "knn"],
+    ids=["gcn", "bgcn", "snapshots", "label-propagation"],
 )
 def test_a_new_node_like_an_old_one_is_classified_alike(
     planted: Any, y: np.ndarray, estimator: Any

@@ -65,7 +65,10 @@ def test_nodes_of_one_group_are_never_split(program) -> None:
     features = pd.read_csv("features.csv")
     features["ward"] = np.arange(60) // 3  # a node of each class
     features.to_csv("wards.csv", index=False)
-    words = ["compare", "classify", "--features", "wards.csv", "--columns", "x,y,z", *LABELS]
+    labels = np.array(["red", "green", "blue"])[np.arange(60) % 3]
+    pd.DataFrame({"node": features["id"], "label": labels}).to_csv("all.csv", index=False)
+    words = ["compare", "classify", "--features", "wards.csv", "--columns", "x,y,z"]
+    words += ["--labels", "all.csv"]
     words += ["--groups", "ward", "--trials", 2, "--per-class", 2, "--json", "--quiet"]
     words += ["--models", "logistic-regression", "--jobs", 1]
     found = program(*words)
@@ -73,7 +76,7 @@ def test_nodes_of_one_group_are_never_split(program) -> None:
     document = json.loads(found.out)
     assert len(document["models"]["logistic-regression"]["accuracy"]) == 2
     assert document["groups"]
-    wrong = program(*words[:-8], "--groups", "wart")
+    wrong = program(*words, "--groups", "wart")
     assert wrong.code == 2
     assert "--groups wart: wards.csv has the columns id, x, y, z, ward" in wrong.err
 

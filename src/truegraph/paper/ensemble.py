@@ -130,8 +130,8 @@ def train_ensemble(
         wanted = wanted.repeat_interleave(len(train))
         weight = torch.from_numpy(weights.T.reshape(-1).copy()).to(device)
         noise, rate = stream(seed, _DROPOUT, device), chosen.dropout
-        weights = {"W1": W1, "W2": W2}
-        adam = Adam(weights, chosen.learning_rate, {"W1": chosen.weight_decay})
+        decay = {"W1": chosen.weight_decay}
+        adam = Adam({"W1": W1, "W2": W2}, chosen.learning_rate, decay)
         for epoch in range(chosen.epochs):
             H = predictors(W1, W2, X, rate, rate, noise) * factors
             logits = (P @ H.flatten(1)).view(-1, classes)
