@@ -132,6 +132,49 @@ def write_pages() -> None:
         (GENERATED / f"{name}.md").write_text(on_site(text))
     (GENERATED / "commands.md").write_text(_commands())
     (GENERATED / "api.md").write_text(_api())
+    (GENERATED / "models.md").write_text(models_page())
+
+
+def models_page() -> str:
+    """Return the options of every model, with their defaults, as Markdown."""
+    text = (
+        "# Options of the models\n\nPass them as a mapping: `NodeClassifier(\"gcn\", "
+        "options={\"epochs\": 100})`, or on the command line `--option epochs=100`.\n"
+    )
+    for estimator, models in _defaults().items():
+        text += f"\n## {estimator}\n\n| Model | Options and defaults |\n|---|---|\n"
+        for name, options in models.items():
+            told = ", ".join(f"`{option}` {value!r}" for option, value in options.items())
+            text += f"| `{name}` | {told or 'none'} |\n"
+    return text
+
+
+def _defaults() -> dict[str, dict[str, dict[str, Any]]]:
+    """Return the options of every model of every estimator, as the code has them."""
+    from truegraph.classify.models import MODELS, find_model
+    from truegraph.learning.settings import OPTIONS
+    from truegraph.links import estimator, names, pair_model
+    from truegraph.paper import algorithm2, algorithm3, autoencoders
+    from truegraph.paper.networks import network_class
+    from truegraph.recommend import names as recommenders
+    from truegraph.recommend.closed_form import AUTO, CLOSED_FORMS
+
+    links: dict[str, Any] = {"auto": pair_model.DEFAULTS}
+    for name in names.AUTO_ENCODERS:
+        links[name] = network_class(name).DEFAULTS | autoencoders.TRAINING | estimator._HELD_OUT
+    for name in names.BAYESIAN:
+        links[name] = links[name[1:]] | algorithm2.CHOICES
+    links |= dict.fromkeys(names.HEURISTICS, estimator._HELD_OUT)
+    ranked: dict[str, Any] = {"auto": AUTO}
+    ranked |= {name: CLOSED_FORMS[name].DEFAULTS for name in recommenders.CLOSED_FORM}
+    ranked |= {name: network_class(name).DEFAULTS for name in recommenders.NETWORKS}
+    ranked |= {name: ranked[name[1:]] | algorithm3.CHOICES for name in recommenders.BAYESIAN}
+    return {
+        "learn_graph and GraphLearner": {"all": dict(OPTIONS)},
+        "NodeClassifier": {name: dict(find_model(name).defaults) for name in MODELS},
+        "LinkPredictor": links,
+        "Recommender": ranked,
+    }
 
 
 def _with_pictures(text: str) -> str:

@@ -102,7 +102,7 @@ def test_bad_input(program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cas
     assert done.code == 2
     assert message in done.err
     said = done.err.replace(f"Reading {name} ...\n", "").splitlines()
-    assert [line for line in said if "taken as the id" not in line] == said[-1:]
+    assert [line for line in said if "used as the identifier" not in line] == said[-1:]
     assert not done.out
     assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
 

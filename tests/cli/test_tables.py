@@ -16,7 +16,7 @@ from truegraph.cli.output import plain
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customers"
 PLAN = (
     "customers.csv: 4 numbers scaled, 3 categories to 11 columns, signup_date (date) to 3, "
-    "customer_id: taken as the id"
+    "customer_id: used as the identifier"
 )
 
 

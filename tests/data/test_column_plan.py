@@ -53,7 +53,7 @@ def test_a_plan_says_what_it_does(table: pd.DataFrame) -> None:
     plan = ColumnPlan().fit(table)
     assert plan.describe() == (
         "2 numbers scaled, 1 category to 3 columns, signup (date) to 3, note (text) to 30, "
-        "face (block) to 3, customer_id: taken as the id (its name and its unique values), "
+        "face (block) to 3, customer_id: used as the identifier (its name and its unique values), "
         "income: read as amounts in €, commas between thousands, "
         "country: left out (the same value everywhere: NL), 3 missing values filled, "
         "income: 1 cell is not a number, such as 'tbd', and taken as missing"

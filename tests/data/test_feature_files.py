@@ -23,8 +23,8 @@ def test_a_mixed_table(tmp_path: Path) -> None:
     assert features.names.tolist() == ["7", "3", "5"]
     assert features.matrix().shape == (3, 3)
     assert features.notes == (
-        f"{path}: 1 number scaled, 1 category to 2 columns, user_id: taken as the id (its name and "
-        "its unique values), 1 missing value filled",
+        f"{path}: 1 number scaled, 1 category to 2 columns, user_id: used as the identifier "
+        "(its name and its unique values), 1 missing value filled",
     )
 
 

@@ -46,10 +46,10 @@ def test_counts_call_for_cosine() -> None:
 def test_constant_columns() -> None:
     half = np.column_stack([RNG.normal(size=(50, 2)), np.ones((50, 2))])
     assert points_advice(half) == [
-        "2 of 4 columns have the same value in all rows and tell nothing. Check how they were "
-        "read or scaled."
+        "2 of 4 columns have the same value in all rows and tell nothing; check that the file "
+        "was read correctly."
     ]
-    assert points_advice(np.ones((50, 2)))[0].startswith("all rows are the same")
+    assert points_advice(np.ones((50, 2)))[0].startswith("all rows are identical")
 
 
 @pytest.mark.parametrize("name", ["cora", "citeseer", "digits"])

@@ -39,7 +39,7 @@ def test_three_files(files: dict[str, Path]) -> None:
     assert data.graph is not None
     assert data.graph.toarray().tolist() == [[0, 1, 1, 0], [1, 0, 0, 0], [1, 0, 0, 0], [0] * 4]
     assert [note.partition(": ")[2] for note in data.notes] == [
-        "2 numbers kept as they are, id: taken as the id"
+        "2 numbers kept as they are, id: used as the identifier"
     ]
 
 

@@ -614,7 +614,7 @@ def add_notes(
     options: Mapping[str, Any],
     log: FitLog,
 ) -> None:
-    """Say in the log what predictions rest on, and what looks bad."""
+    """Say in the log what predictions rest on, and why they may be unreliable."""
     sources = found.sources
     graph = inputs.graph if sources.has_graph else None
     false_share = None if sources.edge_model is None else sources.edge_model.false_share

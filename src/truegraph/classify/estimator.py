@@ -241,7 +241,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         return self._fitted if isinstance(self._fitted, AutoModel) else None
 
     def _advice(self) -> list[str]:
-        """Return what looks bad about the answer."""
+        """Return why the result is probably unreliable."""
         found = class_advice(self._probabilities, self._labels, self.classes_)
         if self.learned_graph_ is not None:
             found += graph_advice(self.learned_graph_.adjacency)
@@ -476,21 +476,20 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
 
     @property
     def novelty_parts_(self) -> dict[str, NDArray[np.float64]]:
-        """How strange each node is, by what: scores of shape (N,), higher for stranger nodes.
+        """Novelty scores by source; each an array of shape (N,), higher is more novel.
 
-        "class": no class fits, the entropy. "neighbours": features unlike those of the neighbours.
-        "features": features unlike those of all labelled nodes.
+        "class": the entropy, high where no class fits. "neighbours": distance of the features from
+        those of the neighbours. "features": distance from those of all labelled nodes.
         """
         check_is_fitted(self, "classes_")
         return novelty_parts(self._inputs, self._probabilities, self._train)
 
     @property
     def novelty_(self) -> NDArray[np.float64]:
-        """How unlike all that was learned from each node is, shape (N,).
+        """Novelty scores of shape (N,), higher is more novel.
 
-        The parts of `novelty_parts_` by their ranks among the nodes, summed. For nodes of a class
-        that nobody knows, `predictive_entropy_` alone is better; for strange features and edges
-        that belong elsewhere it is blind.
+        The sum of the ranks of `novelty_parts_`. `predictive_entropy_` alone finds nodes of an
+        unknown class better, but it misses unusual features and misplaced edges.
         """
         return novelty(self.novelty_parts_)
 

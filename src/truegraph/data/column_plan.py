@@ -7,8 +7,8 @@
 ... )
 >>> plan = ColumnPlan().fit(table)
 >>> print(plan.describe())
-1 number scaled, 1 category to 2 columns, customer_id: taken as the id (its name and its unique \
-values), 1 missing value filled
+1 number scaled, 1 category to 2 columns, customer_id: used as the identifier (its name \
+and its unique values), 1 missing value filled
 >>> plan.transform(table).shape
 (4, 3)
 """
@@ -321,7 +321,12 @@ def _described(plan: ColumnPlan) -> list[str]:
         for name, one in encoders.items()
         if one.kind not in ("number", "category")
     ]
-    words = {"id": "taken as the id", "unused": "left out", "number": "read as", "category": ""}
+    words = {
+        "id": "used as the identifier",
+        "unused": "left out",
+        "number": "read as",
+        "category": "",
+    }
     for one in plan.columns_:
         word = words.get(one.kind, "")
         if one.kind in ("number", "category") and one.why:

@@ -65,10 +65,10 @@ def _constant(deviation: NDArray[np.float64]) -> str:
     if 2 * constant < len(deviation):
         return ""
     if constant == len(deviation):
-        return "all rows are the same, so no two are nearer than others. Check how they were read."
+        return "all rows are identical; check that the file was read correctly."
     return (
         f"{constant:,} of {len(deviation):,} columns have the same value in all rows and tell "
-        "nothing. Check how they were read or scaled."
+        "nothing; check that the file was read correctly."
     )
 
 

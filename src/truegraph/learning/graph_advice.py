@@ -1,4 +1,4 @@
-"""Warnings about a learned graph that looks bad, each with what to try."""
+"""Warnings about a learned graph that is probably unsuitable, each with what to try."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def graph_advice(adjacency: csr_array, density: str = "degree") -> list[str]:
     if largest > max(_FEWEST_EDGES_OF_A_HUB, _TIMES_THE_MEAN * mean):
         found.append(
             f"node {int(degrees.argmax())} (from 0) has {largest:,} edges and nodes have "
-            f"{mean:.1f} on average: it is a hub, near to nearly everything. Look at its row for "
-            "zeros or missing values, and scale the columns."
+            f"{mean:.1f} on average: it is a hub. Check its row for zeros or missing values, and "
+            "scale the columns."
         )
     components = int(csgraph.connected_components(adjacency, directed=False)[0])
     if components > max(_MANY_COMPONENTS, len(degrees) / _NODES_PER_COMPONENT):
         found.append(
-            f"the learned graph falls into {components:,} parts without an edge between them. "
-            f"Raise {density} (the mean degree is {mean:.1f}), or look for groups of equal rows."
+            f"the learned graph has {components:,} connected components; raise {density} (the mean "
+            f"degree is {mean:.1f}), pass connected=True, or check X for duplicate rows."
         )
     return found

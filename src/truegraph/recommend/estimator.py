@@ -315,7 +315,7 @@ class Recommender(BaseEstimator):
         exclude_seen : bool, default=True
             Leave out the items that a user interacted with.
         exclude, only : iterable of item ids, optional
-            Items that nobody gets; the only items that anybody gets.
+            `exclude`: items never recommended. `only`: recommend from these items only.
         unknown : {"error", "skip", "popular"}, default="error"
             What to do about user ids that were not in the interactions: raise an error, leave
             them out of the result, or give them the most popular items.

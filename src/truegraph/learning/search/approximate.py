@@ -40,7 +40,7 @@ FIRST_WIDTH = 16  # small cells searched for a query
 
 
 class ApproximateSearch(Protocol):
-    """A search among base points; `width` says how hard it looks."""
+    """Approximate search; a larger `width` is slower and more accurate."""
 
     width: int
     widest: int
