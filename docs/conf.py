@@ -138,8 +138,8 @@ def write_pages() -> None:
 def models_page() -> str:
     """Return the options of every model, with their defaults, as Markdown."""
     text = (
-        "# Options of the models\n\nPass them as a mapping: `NodeClassifier(\"gcn\", "
-        "options={\"epochs\": 100})`, or on the command line `--option epochs=100`.\n"
+        '# Options of the models\n\nPass them as a mapping: `NodeClassifier("gcn", '
+        'options={"epochs": 100})`, or on the command line `--option epochs=100`.\n'
     )
     for estimator, models in _defaults().items():
         text += f"\n## {estimator}\n\n| Model | Options and defaults |\n|---|---|\n"
@@ -157,7 +157,7 @@ def _defaults() -> dict[str, dict[str, dict[str, Any]]]:
     from truegraph.paper import algorithm2, algorithm3, autoencoders
     from truegraph.paper.networks import network_class
     from truegraph.recommend import names as recommenders
-    from truegraph.recommend.closed_form import AUTO, CLOSED_FORMS
+    from truegraph.recommend.choosing import AUTO, CLOSED_FORMS
 
     links: dict[str, Any] = {"auto": pair_model.DEFAULTS}
     for name in names.AUTO_ENCODERS:
