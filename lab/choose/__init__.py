@@ -44,8 +44,8 @@ def sweep(
     Parameters
     ----------
     targets : str or sequence of str
-        "truegraph.links.order:_BEST" is a constant; "...:DEFAULTS[rank]" an entry of a mapping;
-        "rank" an option of the model. Several take tuples of values, one for each.
+        "truegraph.links.regression:_BEST" is a constant; "...:DEFAULTS[rank]" an entry of a
+        mapping; "rank" an option of the model. Several take tuples of values, one for each.
     values : sequence, or mapping of their names
         To be tried.
     score : callable

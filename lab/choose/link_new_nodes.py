@@ -30,7 +30,7 @@ def left_out_nodes(dataset: str, seed: int, options: Mapping[str, Any]) -> Score
 
 if __name__ == "__main__":
     sweep(
-        "truegraph.links.new_nodes:_NEAR",
+        "truegraph.links.pair_model:_NEAR",
         (50, 100, 200, 400),
         left_out_nodes,
         datasets=("cora", "citeseer"),

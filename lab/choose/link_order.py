@@ -4,7 +4,7 @@ from lab.choose import suggestions, sweep
 
 if __name__ == "__main__":
     sweep(
-        "truegraph.links.order:_BEST",
+        "truegraph.links.regression:_BEST",
         (1.0, 2.0, 3.0, 5.0, 10.0),
         suggestions,
         datasets=("cora", "citeseer", "teams"),

@@ -39,7 +39,7 @@ def test_scripts_name_constants_that_exist(script: str, monkeypatch: pytest.Monk
 
 
 def test_values_are_tried_and_put_back(capsys: pytest.CaptureFixture) -> None:
-    import truegraph.links.order as order
+    import truegraph.links.regression as order
 
     before, seen = order._BEST, []
 
@@ -47,7 +47,7 @@ def test_values_are_tried_and_put_back(capsys: pytest.CaptureFixture) -> None:
         seen.append((order._BEST, seed, dict(options)))
         return {"worth": order._BEST}
 
-    target = "truegraph.links.order:_BEST"
+    target = "truegraph.links.regression:_BEST"
     choose.sweep(target, (before, 9.0), score, datasets=["x"], trials=1, given=[], rank=4)
     assert seen == [(before, 1000, {"rank": 4}), (9.0, 1000, {"rank": 4})]
     assert before == order._BEST

@@ -14,11 +14,15 @@ from truegraph import LinkPredictor
 from truegraph.data.link_splits import links_of
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.links.candidates import bipartite_sides, crosses
 from truegraph.links.columns import pair_columns
-from truegraph.links.folds import fair_non_links, folds_of
 from truegraph.links.pair_model import auto_options
-from truegraph.links.problem import pair_values
+from truegraph.links.problem import (
+    bipartite_sides,
+    crosses,
+    fair_non_links,
+    folds_of,
+    pair_values,
+)
 from truegraph.links.similarities import node_features
 
 

@@ -207,6 +207,7 @@ def test_prior_changes_probabilities_but_not_their_order(planted, split):
     np.testing.assert_allclose(odds, share / (1 - share))
 
 
+@pytest.mark.filterwarnings("ignore:scores do not tell")  # after three epochs
 @pytest.mark.parametrize(("scale", "note"), [(7.0, "count as 1"), (-1.0, "does not reconstruct")])
 def test_features_that_are_no_probabilities_are_told(planted, scale, note):
     predictor = LinkPredictor("dglfrm", options={"epochs": 3}, random_state=0)

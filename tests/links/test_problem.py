@@ -1,4 +1,4 @@
-"""What a link predictor is let see, and how bad input is refused."""
+"""What a link predictor is let see: held-out links, folds, and how bad input is refused."""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from truegraph.data.link_splits import links_of
 from truegraph.errors import InputError
 from truegraph.fit_log import FitLog
-from truegraph.links import problem as link_problem
+from truegraph.links import problem as module
 from truegraph.links.problem import (
     check_pairs,
     check_share,
+    fair_non_links,
     features_or_nodes,
+    folds_of,
+    is_directed,
     open_link_problem,
+    pairs_to_mask,
+    without_links,
 )
 
 
-def opened(graph=None, features=None, validation=None, asked=None, held_out=0.05, log=None):
-    graph = ring(20) if graph is None else graph
+def opened(graph=None, features=None, validation=None, held_out=0.05, log=None):
+    """Return features, all links, those to train on, and held-out pairs."""
+    graph = csr_array(ring(20) if graph is None else graph)
     log = FitLog() if log is None else log
-    return open_link_problem(graph, features, validation, asked, 0, log, held_out=held_out)
+    return open_link_problem(graph, features, validation, 0, log, held_out=held_out)
 
 
 def ring(n_nodes: int) -> csr_array:
@@ -29,57 +36,51 @@ def ring(n_nodes: int) -> csr_array:
 
 
 def test_held_out_links_are_not_trained_on_but_known():
-    problem = opened(ring(300))
-    assert len(problem.links) == len(problem.non_links) == 15
-    assert problem.known.nnz == 600
-    assert problem.graph.nnz == 570
-    assert not problem.graph.toarray()[tuple(problem.links.T)].any()
-    assert problem.features is None
+    features, known, graph, (links, non_links) = opened(ring(300))
+    assert len(links) == len(non_links) == 15
+    assert known.nnz == 600
+    assert graph.nnz == 570
+    assert not graph.toarray()[tuple(links.T)].any()
+    assert features is None
 
 
 @pytest.mark.parametrize(("links", "held_out"), [(300, 15), (100, 10), (20, 4), (5, 1)])
 def test_small_graphs_hold_out_a_larger_share(links, held_out):
-    assert len(opened(ring(links)).links) == held_out
+    assert len(opened(ring(links))[3][0]) == held_out
 
 
 def test_given_validation_pairs_become_known_but_not_trained():
     graph = ring(20).tolil()
     graph[0, 1] = graph[1, 0] = 0.0
-    given = ([[1, 0]], [[0, 5]])
-    problem = opened(csr_array(graph), validation=given, asked=[[3, 9]])
-    assert problem.graph.nnz == 38
-    assert problem.known[0, 1] == 1.0
-    mask = problem.hidden_pairs().toarray()
-    assert mask[0, 1] == mask[0, 5] == mask[3, 9] == 1.0  # one direction only
-    assert mask.sum() == 3.0
+    _, known, trained, held_out = opened(csr_array(graph), validation=([[1, 0]], [[0, 5]]))
+    assert trained.nnz == 38
+    assert known[0, 1] == 1.0
+    mask = pairs_to_mask(np.sort(np.concatenate(held_out), axis=1), 20).toarray()
+    assert mask[0, 1] == mask[0, 5] == 1.0  # one direction only
+    assert mask.sum() == 2.0
 
 
 def test_weights_are_dropped_and_said_so():
     log = FitLog()
-    assert set(opened(3.0 * ring(20), log=log).known.data) == {1.0}
+    assert set(opened(3.0 * ring(20), log=log)[1].data) == {1.0}
     assert any("weights" in note for note in log.notes)
     # Where nothing is held out, weights count.
-    assert set(opened(3.0 * ring(20), held_out=None).known.data) == {3.0}
+    assert set(opened(3.0 * ring(20), held_out=None)[1].data) == {3.0}
 
 
-def test_directions_are_dropped_and_said_so():
-    directed, log = ring(20).tolil(), FitLog()
+def test_directions_are_noticed():
+    directed = ring(20).tolil()
     directed[0, 7] = 1.0
-    assert opened(csr_array(directed), log=log).known[7, 0] == 1.0
-    assert any("directions" in note for note in log.notes)
-    for same in (ring(20), np.triu(ring(20).toarray())):
-        log = FitLog()
-        opened(same, log=log)
-        assert not any("directions" in note for note in log.notes)
+    assert is_directed(csr_array(directed))
+    assert not any(is_directed(same) for same in (ring(20), np.triu(ring(20).toarray())))
 
 
 def test_large_graphs_without_features_use_degrees(monkeypatch):
-    monkeypatch.setattr(link_problem, "LARGEST_IDENTITY", 10)
     log = FitLog()
-    assert features_or_nodes(opened(ring(20)), log).shape == (20, 2)
+    assert features_or_nodes(None, ring(20), log).shape == (20, 20)
+    monkeypatch.setattr(module, "LARGEST_IDENTITY", 10)
+    assert features_or_nodes(None, ring(20), log).shape == (20, 2)
     assert any("degree" in note for note in log.notes)
-    monkeypatch.undo()
-    assert features_or_nodes(opened(ring(20)), log).shape == (20, 20)
 
 
 def test_bad_input_is_named():
@@ -98,11 +99,11 @@ def test_bad_input_is_named():
     with pytest.raises(InputError, match="validation has no links"):
         opened(validation=([], [[0, 5]]))
     with pytest.raises(InputError, match="pairs names node 20, outside 0 to 19"):
-        opened(asked=[[0, 20]])
+        check_pairs([[0, 20]], 20, "pairs")
     with pytest.raises(InputError, match="pairs node 4 with itself"):
-        opened(asked=[[4, 4]])
+        check_pairs([[4, 4]], 20, "pairs")
     with pytest.raises(InputError, match=r"pairs without a link"):
-        opened(np.ones((12, 12)))
+        opened(np.ones((12, 12)) - np.eye(12))
 
 
 @pytest.mark.parametrize("bad", [[1, 2], [[0.5, 1.5]], [["a", "b"]], [[0, 1, 2]]])
@@ -119,3 +120,49 @@ def test_no_pairs_are_pairs_too():
 def test_impossible_shares_are_refused(share):
     with pytest.raises(InputError, match="missing="):
         check_share("missing", share, "a share")
+
+
+# --- folds
+
+
+def numbers(pairs: np.ndarray) -> set[tuple[int, int]]:
+    return {(int(i), int(j)) for i, j in pairs}
+
+
+def test_folds_divide_the_links_and_lack_their_own(teams):
+    graph = teams
+    folds = list(folds_of(graph, graph, 4, 0))
+    assert len(folds) == 4
+    together = np.concatenate([links for _, links, _ in folds])
+    assert len(together) == graph.nnz // 2
+    assert numbers(together) == numbers(links_of(graph))
+    for rest, links, non_links in folds:
+        assert numbers(links_of(rest)) == numbers(links_of(graph)) - numbers(links)
+        assert len(non_links) == 2 * len(links)
+        assert not numbers(non_links) & numbers(links_of(graph))
+
+
+@pytest.mark.parametrize("sizes", [[3], [0], [0, 30]])
+def test_of_a_large_graph_only_as_many_folds_as_have_enough_links(monkeypatch, sizes, teams):
+    """Sizes are of the links that are scored; 0 stands for a whole fold."""
+    graph = without_links(teams, links_of(teams), np.arange(teams.nnz // 2) < teams.nnz // 2 % 5)
+    fold = graph.nnz // 10
+    monkeypatch.setattr(module, "_MOST_LINKS", sum(size or fold for size in sizes))
+    found = list(folds_of(graph, graph, 5, 0))
+    assert [len(links) for _, links, _ in found] == [size or fold for size in sizes]
+    for rest, links, _ in found:
+        # The rest of a fold is not scored, and is not in its graph either.
+        assert (graph.nnz - rest.nnz) // 2 == fold
+        assert not numbers(links) & numbers(links_of(rest))
+
+
+def test_weights_stay_with_the_links_that_stay():
+    graph = csr_array(np.array([[0.0, 2.0, 3.0], [2.0, 0.0, 5.0], [3.0, 5.0, 0.0]]))
+    rest = without_links(graph, links_of(graph), np.array([False, True, False]))
+    np.testing.assert_array_equal(rest.toarray(), [[0, 2, 0], [2, 0, 5], [0, 5, 0]])
+
+
+def test_a_complete_graph_has_no_pairs_to_learn_from():
+    graph = csr_array(np.ones((6, 6)) - np.eye(6))
+    with pytest.raises(InputError, match="0 pairs without a link"):
+        fair_non_links(graph, graph, 4, np.random.default_rng(0))

@@ -1,19 +1,26 @@
-"""Feature scores against dense arithmetic."""
+"""Scores of pairs from vectors against dense arithmetic; eigenvectors; the two local scales."""
 
 from __future__ import annotations
 
+import numba
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
+from sklearn.utils.extmath import randomized_svd
 
+from truegraph.learning.search.distances import EmbeddingDistance
+from truegraph.links.columns import learned_scale, neighbour_scale
 from truegraph.links.similarities import (
     SIMILARITIES,
-    graph_vectors,
+    leading_vectors,
     node_features,
     similarity_scores,
     smoothed_vectors,
     smoothing,
+    times,
 )
+
+NO_POINTS = np.zeros((30, 0))
 
 
 @pytest.fixture
@@ -59,7 +66,7 @@ def test_columns_are_cosines(graph):
     smoother = smoothing(graph)
     vectors = smoothed_vectors(first, smoother)
     pairs = np.column_stack(np.triu_indices(30, 1)).astype(np.int64)
-    scores = similarity_scores(rows, vectors, graph, pairs)
+    scores = similarity_scores(rows, vectors, NO_POINTS, graph, pairs)[:, 1:]
     assert scores.shape == (len(pairs), len(SIMILARITIES))
     steps = [unit(np.linalg.matrix_power(smoother.toarray(), k) @ first) for k in range(4)]
     i, j = pairs.T
@@ -82,9 +89,89 @@ def test_columns_are_cosines(graph):
 
 def test_a_graph_without_features_gives_its_leading_vectors(graph):
     smoother = smoothing(graph)
-    found = graph_vectors(smoother, 6, 0)
+    found = leading_vectors(smoother, 6, 0)
     values = np.linalg.svd(smoother.toarray())[1][:6]
     np.testing.assert_allclose(np.linalg.norm(found, axis=0), values, rtol=1e-2)
     vectors = smoothed_vectors(found, smoother)
     pairs = np.array([[0, 1], [5, 29]])
-    assert similarity_scores(None, vectors, graph, pairs).shape == (2, len(SIMILARITIES) - 1)
+    assert similarity_scores(None, vectors, NO_POINTS, graph, pairs).shape == (2, len(SIMILARITIES))
+
+
+# --- eigenvectors
+
+
+@pytest.fixture
+def smoother(teams) -> csr_array:
+    return smoothing(teams)
+
+
+def values_of(vectors: np.ndarray) -> np.ndarray:
+    return np.linalg.norm(vectors, axis=0)
+
+
+def test_product_is_that_of_the_matrix(smoother):
+    block = np.random.default_rng(0).normal(size=(400, 7)).astype(np.float32)
+    out = np.full_like(block, np.nan)
+    times(smoother, block, out)
+    np.testing.assert_allclose(out, smoother.toarray() @ block, rtol=1e-4, atol=1e-6)
+
+
+def test_vectors_are_eigenvectors_times_the_size_of_their_eigenvalues():
+    rng = np.random.default_rng(1)
+    directions = np.linalg.qr(rng.normal(size=(80, 80)))[0]
+    values = np.concatenate([[1.0, -0.9, 0.8, -0.7], rng.uniform(-0.2, 0.2, 76)])
+    matrix = csr_array(((directions * values) @ directions.T).astype(np.float32))
+    found = leading_vectors(matrix, 4, 0)
+    np.testing.assert_allclose(values_of(found), [1.0, 0.9, 0.8, 0.7], rtol=1e-5)
+    wanted = directions[:, :4] * np.abs(values[:4])
+    np.testing.assert_allclose(found @ found.T, wanted @ wanted.T, atol=1e-5)
+
+
+def test_as_much_is_found_as_by_a_randomised_svd(smoother):
+    _, theirs, _ = randomized_svd(smoother, 12, n_iter=4, random_state=0)
+    assert values_of(leading_vectors(smoother, 12, 0)).sum() >= 0.999 * theirs.sum()
+
+
+def test_all_vectors_of_a_small_or_singular_matrix():
+    ones = csr_array(np.ones((9, 9), dtype=np.float32) / 9.0)
+    found = leading_vectors(ones, 8, 0)
+    assert np.isfinite(found).all()
+    np.testing.assert_allclose(found @ found.T, ones.toarray(), atol=1e-5)
+    nothing = leading_vectors(csr_array((5, 5), dtype=np.float32), 3, 0)
+    np.testing.assert_array_equal(nothing, np.zeros((5, 3)))
+
+
+def test_same_bits_for_any_number_of_threads(smoother):
+    before = numba.get_num_threads()
+    found = []
+    try:
+        for threads in (1, numba.config.NUMBA_NUM_THREADS):
+            numba.set_num_threads(threads)
+            found.append(leading_vectors(smoother, 8, 3))
+    finally:
+        numba.set_num_threads(before)
+    np.testing.assert_array_equal(found[0], found[1])
+
+
+# --- local scales
+
+
+def test_slack_is_that_of_the_learned_graph():
+    points = np.random.default_rng(0).normal(size=(80, 4))
+    scale = learned_scale(points)
+    pairs = np.array([[0, 1], [7, 3], [50, 79]])
+    wanted = scale.graph.slack(pairs, EmbeddingDistance(points))
+    squared = ((points[pairs[:, 0]] - points[pairs[:, 1]]) ** 2).sum(axis=1)
+    np.testing.assert_allclose(scale.scores(pairs, squared), wanted, rtol=1e-10)
+    assert (scale.near[:, 0] < scale.near[:, 1]).all()
+
+
+def test_control_compares_with_the_nearest_neighbours():
+    points = np.random.default_rng(1).normal(size=(50, 3))
+    scale = neighbour_scale(points)
+    squared = ((points[:, None] - points) ** 2).sum(axis=2)
+    usual = np.sort(squared, axis=1)[:, 1:11].mean(axis=1)
+    np.testing.assert_allclose(scale.usual, usual)
+    found = scale.scores(np.array([[4, 9]]), squared[[4], [9]])
+    np.testing.assert_allclose(found, 0.5 * (usual[4] + usual[9]) - squared[4, 9])
+    assert scale.graph is None

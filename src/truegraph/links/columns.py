@@ -1,4 +1,14 @@
-"""The table of pairs that the regression is fitted to: every score of a pair on one graph."""
+"""The table of pairs that the regression is fitted to: every score of a pair on one graph.
+
+One of them says how near two nodes are for their surroundings: a distance against what is usual at
+its ends,
+
+    score_ij = (s_i + s_j) / 2 - factor * |z_i - z_j|^2
+
+With the multipliers of a learned graph as s this is the slack of a pair, the weight of a learned
+edge and below zero elsewhere; with the mean squared distance to the nearest neighbours it needs no
+learned graph.
+"""
 
 from __future__ import annotations
 
@@ -13,38 +23,95 @@ from scipy.sparse import csr_array
 from threadpoolctl import threadpool_limits
 
 from truegraph.data.link_splits import Pairs
-from truegraph.links.local_scale import LocalScale, learned_scale, neighbour_scale
+from truegraph.learning.core import learn
+from truegraph.learning.learned import LearnedGraph
+from truegraph.learning.search.distances import EmbeddingDistance
+from truegraph.learning.search.neighbours import ExactSearch, all_neighbours
+from truegraph.learning.search.points import squared_distances
+from truegraph.learning.settings import Settings
 from truegraph.links.similarities import (
     SIMILARITIES,
     NodeFeatures,
     Vectors,
-    graph_vectors,
+    leading_vectors,
     similarity_scores,
     smoothed_vectors,
     smoothing,
 )
-from truegraph.links.walks import WALKS, WalkGraph, walk_graph, walk_scores
+from truegraph.links.walks import WALKS, Walks, walk_graph, walk_scores
+from truegraph.runtime.interrupts import in_parts
 from truegraph.saving import savable
 
+SCALES = ("slack", "neighbours", "off")
+DEGREE = 10  # edges, or neighbours, per node; lab/choose/link_scale.py
 _POINTS = 64  # dimensions of the points of the local scale; lab/choose/link_scale.py
+_EXACT_NODES = 20_000  # as of the graph learner
+_QUERIES = 256  # searched for at a time, at least: enough for all threads
 _BLOCK = 1 << 18  # pairs scored at a time, in about 50 MB
+
+
+@savable
+@dataclass(frozen=True, eq=False)
+class LocalScale:
+    """Points (N, d) with what distance is usual around each (N,), and pairs (n, 2) of near points.
+
+    `graph` is where the scale comes from, if that is a learned graph.
+    """
+
+    points: NDArray[np.float64]
+    usual: NDArray[np.float64]
+    factor: float
+    near: Pairs
+    graph: LearnedGraph | None = None
+
+    def scores(self, pairs: Pairs, distance: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the score of each pair (n, 2) of points at a squared distance (n,), (n,)."""
+        return 0.5 * (self.usual[pairs[:, 0]] + self.usual[pairs[:, 1]]) - self.factor * distance
+
+
+def learned_scale(points: NDArray[np.float64]) -> LocalScale:
+    """Return the scale of the graph that is learned from points (N, d)."""
+    degree = min(float(DEGREE), (len(points) - 1) / 2.0)
+    learned = learn(EmbeddingDistance(points), Settings(degree=degree))
+    certificate = learned.certificate
+    upper = learned.candidates.tocoo()
+    is_upper = upper.row < upper.col
+    near = np.column_stack([upper.row[is_upper], upper.col[is_upper]]).astype(np.int64)
+    usual = certificate.scale * learned.multipliers
+    return LocalScale(points, usual, certificate.scale * certificate.theta, near, learned)
+
+
+def neighbour_scale(points: NDArray[np.float64]) -> LocalScale:
+    """Return the scale of the nearest neighbours of points (N, d)."""
+    nodes, count = len(points), min(DEGREE, len(points) - 1)
+    rows, own = np.repeat(np.arange(nodes), count), np.arange(nodes)
+    if nodes <= _EXACT_NODES:
+        search = ExactSearch(points)
+        distance, lists = np.empty((nodes, count)), np.empty((nodes, count), dtype=np.int32)
+
+        def run(first: int, last: int) -> None:
+            part = slice(first, last)
+            distance[part], lists[part] = search.nearest(points[part], own[part], count)
+
+        in_parts(nodes, run, least=_QUERIES)
+    else:
+        lists, _ = all_neighbours(points, points, count, engine="ivf", same=True)
+        distance = squared_distances(points, rows, np.maximum(lists.ravel(), 0))
+    columns, found = lists.ravel().astype(np.int64), lists.ravel() >= 0
+    rows, columns = rows[found], columns[found]
+    total = np.bincount(rows, weights=distance.ravel()[found], minlength=nodes)
+    usual = total / np.maximum(np.bincount(rows, minlength=nodes), 1)
+    near = np.unique(np.sort(np.column_stack([rows, columns]), axis=1), axis=0)
+    return LocalScale(points, usual, 1.0, near)
 
 
 @savable
 @dataclass(eq=False)
 class PairColumns:
-    """Scores of pairs on one graph.
+    """Scores of pairs on one graph (N, N).
 
-    Attributes
-    ----------
-    graph : csr_array of float64, shape (N, N)
-    first : ndarray of float32, shape (N, d)
-        R: the features in few dimensions, or leading eigenvectors of the graph.
-    rows : csr_array of float32, shape (N, F), or None
-        Features as unit rows.
-    smoothed : tuple of ndarray of float32, shape (N, d)
-        R, SR, S^2 R and S^3 R, rows of length 1 (or 0).
-    scale : LocalScale or None
+    `first` (N, d) is R, the features in few dimensions or leading eigenvectors; `rows` (N, F) are
+    features as unit rows; `smoothed` R, SR, S^2 R and S^3 R, rows of length 1 (or 0).
     """
 
     graph: csr_array
@@ -62,18 +129,18 @@ class PairColumns:
         return (*WALKS, *similarities, *scale)
 
     @cached_property
-    def walks(self) -> WalkGraph:
+    def walks(self) -> Walks:
         """The graph, prepared for walks."""
         return walk_graph(self.graph)
 
     def of(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return all scores of pairs (n, 2), (n, columns)."""
-        parts = [
-            walk_scores(self.walks, pairs),
-            similarity_scores(self.rows, self.smoothed, self.graph, pairs),
-        ]
-        if self.scale is not None:
-            parts.append(self.scale.scores(pairs)[:, None])
+        scale, graph = self.scale, self.graph
+        points = np.zeros((graph.shape[0], 0)) if scale is None else scale.points
+        found = similarity_scores(self.rows, self.smoothed, points, graph, pairs)
+        parts = [walk_scores(self.walks, pairs), found[:, 1:]]
+        if scale is not None:
+            parts.append(scale.scores(pairs, found[:, 0])[:, None])
         return np.hstack(parts)
 
     def weighed(
@@ -88,18 +155,7 @@ class PairColumns:
 def pair_columns(
     graph: csr_array, features: NodeFeatures | None, options: Mapping[str, Any], seed: int
 ) -> PairColumns:
-    """Prepare the scores of pairs on a graph.
-
-    Parameters
-    ----------
-    graph : csr_array of float64, shape (N, N)
-    features : NodeFeatures or None
-        None: vectors come from the graph alone.
-    options : mapping
-        Of it "scale" ("slack", "neighbours" or "off") and "rank" (dimensions of the vectors that
-        come from the graph).
-    seed : int
-    """
+    """Prepare the scores of pairs on a graph (N, N); options are those of the default model."""
     reduced = None if features is None else features.reduced
     first, smoothed = vectors_on(graph, reduced, options["rank"], seed)
     columns = PairColumns(graph, first, None if features is None else features.rows, smoothed)
@@ -116,8 +172,9 @@ def vectors_on(
     """Return R (N, d), from the graph unless the reduced features are given, and all smoothed."""
     smoother = smoothing(graph)
     with threadpool_limits(1):  # sums of several threads would come in another order
-        first = graph_vectors(smoother, rank, seed) if reduced is None else reduced
-        return first, smoothed_vectors(first, smoother)
+        if reduced is None:
+            reduced = leading_vectors(smoother, min(rank, graph.shape[0] - 1), seed)
+        return reduced, smoothed_vectors(reduced, smoother)
 
 
 def _points(blocks: tuple[Vectors, ...]) -> NDArray[np.float64]:

@@ -14,8 +14,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from copy import copy
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -25,33 +25,34 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph import gate, saving
+from truegraph.data.identifiers import row_names
 from truegraph.data.storage import PathLike
-from truegraph.data.vectorising import new_points, take_features
+from truegraph.data.vectorising import is_table, new_points, take_features
 from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.extras import import_extra
 from truegraph.fit_log import FitLog
 from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
-from truegraph.links.calibration import LinkCalibration, fit_calibration
-from truegraph.links.columns import pair_columns
-from truegraph.links.explanations import explain, shared_features
-from truegraph.links.folds import folds_of
 from truegraph.links.heuristics import Heuristic
 from truegraph.links.names import AUTO, BAYESIAN, HEURISTICS, MODELS
-from truegraph.links.new_nodes import NewNodes, fit_new_nodes
-from truegraph.links.pair_model import PairModel, auto_options
+from truegraph.links.pair_model import NewNodes, PairModel, auto_options, fit_pair_model
 from truegraph.links.problem import (
-    LinkProblem,
+    check_count,
     check_pairs,
+    check_prior,
     check_share,
     features_or_nodes,
+    is_directed,
+    named_graph,
+    numbered,
     open_link_problem,
+    pairs_to_mask,
+    unlinked_pairs,
 )
-from truegraph.links.regression import fit_regression
-from truegraph.links.search import RankedPairs
+from truegraph.links.regression import LinkCalibration, fit_calibration
 from truegraph.links.similarities import node_features
-from truegraph.links.suggestions import Suggester
+from truegraph.links.suggestions import Ranked, Suggester, explain, shared_features
 from truegraph.links.vectors import LinkVectors
 from truegraph.options import checked_options
 from truegraph.progress import console_progress
@@ -68,12 +69,11 @@ if TYPE_CHECKING:
 _HELD_OUT = {"held_out": 0.05}
 _FEW_HELD_OUT = 50  # fewer held-out links calibrate only roughly
 _MISSING = "the share of the true links that the graph lacks"
-LinkModel = PairModel | LinkVectors | Heuristic
 _FALSE = "the share of the suggestions that may be false"
+_PRIORS = {"balanced": 0.5}
 
 
 @saving.savable
-@dataclass(eq=False, repr=False)
 class LinkPredictor(BaseEstimator):
     """Link prediction: a regression on scores of pairs, the paper's auto-encoders, or a heuristic.
 
@@ -136,6 +136,8 @@ class LinkPredictor(BaseEstimator):
         The graph that was trained on: of Bayesian versions the observed links with weight 1, and
         learned weights below.
     n_nodes_ : int
+    node_names_ : tuple, or None
+        Names of the nodes, from the graph or the index of X: suggestions name them, and pairs may.
     notes_ : tuple of str
         What was chosen for the user.
     seconds_ : dict of str to float
@@ -146,36 +148,49 @@ class LinkPredictor(BaseEstimator):
     Pal et al., "Non-Parametric Graph Learning for Bayesian Graph Neural Networks", UAI 2020.
     """
 
-    model: str = AUTO
-    _: KW_ONLY
-    options: Any = None
-    prior: Any = "balanced"
-    missing: float = 0.1
-    plan: ColumnPlan | None = None
-    random_state: Any = None
-    device: str = "cpu"
-    cache: PathLike | None = None
-    progress: bool = False
-
     _unsaved = ("_suggester", "_new_nodes")
+
+    def __init__(
+        self,
+        model: str = AUTO,
+        *,
+        options: Mapping[str, Any] | None = None,
+        prior: Any = "balanced",
+        missing: float = 0.1,
+        plan: ColumnPlan | None = None,
+        random_state: Any = None,
+        device: str = "cpu",
+        cache: PathLike | None = None,
+        progress: bool = False,
+    ) -> None:
+        self.model = model
+        self.options = options
+        self.prior = prior
+        self.missing = missing
+        self.plan = plan
+        self.random_state = random_state
+        self.device = device
+        self.cache = cache
+        self.progress = progress
 
     def fit(self, graph: Any, X: Any = None, *, validation: Any = None, pairs: Any = None) -> Self:
         """Learn from the links that are known.
 
         Parameters
         ----------
-        graph : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table
+        graph : sparse matrix, NumPy array, NetworkX or igraph graph, PyG data or edge table
             Directions of links do not count; weights count for "auto" alone.
         X : DataFrame, array-like or sparse matrix of shape (N, F), optional
-            Mixed columns of a DataFrame are vectorised by `plan`; arrays are taken as they are.
-            None: "auto" takes vectors from the graph; for auto-encoders each node is its own
-            feature, or on more than 20,000 nodes its degree is.
-        validation : pair of array-like of int, shapes (n, 2) and (m, 2), optional
+            Mixed columns of a DataFrame are vectorised by `plan`; arrays are taken as they are, in
+            the order of the nodes. A DataFrame whose index names the nodes of the graph is matched
+            by these names. None: "auto" takes vectors from the graph; for auto-encoders each node
+            is its own feature, or on more than 20,000 nodes its degree is.
+        validation : pair of array-like, shapes (n, 2) and (m, 2), optional
             Links and non-links that are not in the graph, to choose an epoch (Graphite), to
             calibrate probabilities and to count which suggestions are right. None: auto-encoders
             and heuristics set a share of the links aside for this, with as many random pairs
             without a link, and do not train on them.
-        pairs : array-like of int, shape (p, 2), optional
+        pairs : array-like, shape (p, 2), optional
             Pairs that will be asked about, if that is known beforehand. Used by DGLFRM, whose
             authors leave them out of its loss, and with ``unobserved="pairs"``.
 
@@ -185,23 +200,29 @@ class LinkPredictor(BaseEstimator):
         """
         if self.model not in MODELS:
             raise InputError(f"unknown model {self.model!r}.{suggestion(self.model, MODELS)}")
-        seed = seed_from(self.random_state)
-        _check_prior(self.prior)
+        self.seed_ = seed_from(self.random_state)
+        check_prior(self.prior, _PRIORS | {"sparse": 0.5})
         check_share("missing", self.missing, _MISSING)
-        X, self.plan_ = take_features(X, self.plan)
+        rows = row_names(X) if X is not None and is_table(X) else None
+        points, self.plan_ = take_features(X, self.plan)
+        links, self.node_names_ = named_graph(graph, rows)
         self.learned_graph_: LearnedGraph | None = None
         self.points_: NDArray[Any] | None = None
+        if validation is not None and len(validation) == 2:
+            validation = [numbered(part, self.node_names_, "validation") for part in validation]
         with console_progress(self.progress) as progress:
             log = FitLog(progress)
+            if is_directed(graph):
+                log.note("directions of links are not used: every link counts both ways")
             if self.model == AUTO:
-                self._fit_auto(graph, X, validation, seed, log)
+                self._fit_auto(links, points, validation, log)
             elif self.model in HEURISTICS:
-                self._fit_heuristic(graph, X, validation, seed, log)
+                self._fit_heuristic(links, points, validation, log)
             else:
-                self._fit_autoencoder(graph, X, validation, pairs, seed, log)
+                self._fit_autoencoder(links, points, validation, pairs, log)
         self._suggester: Suggester | None = None
         self._new_nodes: NewNodes | None = None
-        self.seed_, self.seconds_, self.notes_ = seed, log.seconds, tuple(log.notes)
+        self.seconds_, self.notes_ = log.seconds, tuple(log.notes)
         advice: list[str] = []
         if self.model in BAYESIAN and self.learned_graph_ is not None:
             advice = graph_advice(self.learned_graph_.adjacency)
@@ -209,51 +230,34 @@ class LinkPredictor(BaseEstimator):
             warn(message, AnswerWarning)
         return self
 
-    def _fit_auto(self, graph: Any, X: Any, validation: Any, seed: int, log: FitLog) -> None:
+    def _fit_auto(self, links: csr_array, X: Any, validation: Any, log: FitLog) -> None:
         """Weigh scores of pairs by a regression; `PairModel.suggester` later counts its shares."""
-        options = auto_options(self.options, X is not None)
-        problem = open_link_problem(graph, X, validation, None, seed, log)
-        features = None
-        if problem.features is not None:
-            with log.stage("features"):
-                features = node_features(problem.features, options["rank"], seed)
+        options, seed = auto_options(self.options, X is not None), self.seed_
+        problem = open_link_problem(links, X, validation, seed, log)
+        X, known, graph, (hidden, _) = problem
         with log.stage(AUTO):
-            # A link's scores on a graph that holds it say little about links that are missing: the
-            # links of a fold, and random pairs, are scored on the graph without the fold.
-            table, truth = [], []
-            folds = folds_of(problem.graph, problem.known, options["folds"], seed)
-            for rest, links, non_links in folds:
-                columns = pair_columns(rest, features, options, seed)
-                table.append(columns.of(np.concatenate([links, non_links])))
-                truth.append(np.repeat([True, False], [len(links), len(non_links)]))
-            is_link = np.concatenate(truth)
-            if is_link.all():
-                raise InputError(
-                    "the graph has no pairs without a link to learn from; give one that is not "
-                    "complete."
-                )
-            regression = fit_regression(np.concatenate(table), is_link)
-            # New pairs are scored on the whole training graph.
-            columns = pair_columns(problem.graph, features, options, seed)
-            model = PairModel(columns, regression, features, options, seed)
+            features = None if X is None else node_features(X, options["rank"], seed)
+            model = fit_pair_model(graph, known, features, options, seed)
         log.note(model.describe())
-        self._keep(model, problem, problem.graph)
-        if columns.scale is not None:
-            self.learned_graph_, self.points_ = columns.scale.graph, columns.scale.points
+        self._keep(model, known, hidden, X, graph)
+        if model.columns.scale is not None:
+            self.learned_graph_ = model.columns.scale.graph
+            self.points_ = model.columns.scale.points
         self.calibration_ = LinkCalibration(1.0, 0.0)
-        missing = self.missing / (1.0 - self.missing) * (problem.graph.nnz // 2)
-        self._sparse_prior = missing / problem.n_unlinked
+        missing = self.missing / (1.0 - self.missing) * (graph.nnz // 2)
+        self._sparse_prior = missing / unlinked_pairs(graph)
 
-    def _fit_heuristic(self, graph: Any, X: Any, validation: Any, seed: int, log: FitLog) -> None:
+    def _fit_heuristic(self, links: csr_array, X: Any, validation: Any, log: FitLog) -> None:
         """Calibrate a heuristic on held-out links, then give it these too."""
         share = checked_options(_HELD_OUT, self.options)["held_out"]
-        problem = open_link_problem(graph, X, validation, None, seed, log, held_out=share)
-        self._calibrate(Heuristic(self.model, problem.graph), problem, log)
-        whole = problem.known if validation is None else problem.graph
-        self._keep(Heuristic(self.model, whole), problem, whole)
+        problem = open_link_problem(links, X, validation, self.seed_, log, held_out=share)
+        X, known, graph, held_out = problem
+        self._calibrate(Heuristic(self.model, graph), held_out, graph, log)
+        whole = known if validation is None else graph
+        self._keep(Heuristic(self.model, whole), known, held_out[0], X, whole)
 
     def _fit_autoencoder(
-        self, graph: Any, X: Any, validation: Any, pairs: Any, seed: int, log: FitLog
+        self, links: csr_array, X: Any, validation: Any, pairs: Any, log: FitLog
     ) -> None:
         """Train an auto-encoder, by Algorithm 2 if it is Bayesian, and calibrate it."""
         import_extra("torch")
@@ -262,43 +266,49 @@ class LinkPredictor(BaseEstimator):
 
         is_bayesian = self.model in BAYESIAN
         name, more = self.model[1:] if is_bayesian else self.model, CHOICES if is_bayesian else {}
-        options = network_options(name, self.options, _HELD_OUT | more)
-        share = options.held_out
-        problem = open_link_problem(graph, X, validation, pairs, seed, log, held_out=share)
+        options, seed = network_options(name, self.options, _HELD_OUT | more), self.seed_
+        problem = open_link_problem(links, X, validation, seed, log, held_out=options.held_out)
+        X, known, graph, held_out = problem
+        nodes, asked = graph.shape[0], None
+        if pairs is not None:
+            asked = check_pairs(numbered(pairs, self.node_names_, "pairs"), nodes, "pairs")
+        masked = np.concatenate([*held_out, *([] if asked is None else [asked])])
         task = LinkTask(
             name,
             options,
-            features_or_nodes(problem, log),
-            problem.features is not None,
-            problem.graph,
-            (problem.links, problem.non_links),
-            problem.hidden_pairs(),
+            features_or_nodes(X, graph, log),
+            X is not None,
+            graph,
+            held_out,
+            pairs_to_mask(np.sort(masked, axis=1), nodes),
             seed,
             self.device,
         )
-        combined = problem.graph
+        combined = graph
         if is_bayesian:
-            found = algorithm2(task, log, asked=problem.asked, cache=self.cache)
+            found = algorithm2(task, log, asked=asked, cache=self.cache)
             trained, self.points_, self.learned_graph_, combined = found
         else:
             trained = task.base_model(log, self.cache)
         model = LinkVectors(*trained)
-        self._keep(model, problem, combined)
-        self._calibrate(model, problem, log)
+        self._keep(model, known, held_out[0], X, combined)
+        self._calibrate(model, held_out, graph, log)
 
-    def _keep(self, model: LinkModel, problem: LinkProblem, graph: csr_array) -> None:
+    def _keep(
+        self, model: Any, known: csr_array, hidden: Any, features: Any, graph: csr_array
+    ) -> None:
         """Keep what predictions and suggestions need."""
-        self._model, self._known, self._hidden = model, problem.known, problem.links
-        self._features, self.combined_graph_ = problem.features, graph
-        self.n_nodes_ = int(problem.graph.shape[0])
+        self._model, self._known, self._hidden = model, known, hidden
+        self._features, self.combined_graph_ = features, graph
+        self.n_nodes_ = int(known.shape[0])
 
-    def _calibrate(self, model: LinkModel, problem: LinkProblem, log: FitLog) -> None:
-        links, non_links = (model.logits(p) for p in (problem.links, problem.non_links))
-        self.calibration_ = fit_calibration(links, non_links)
-        self._sparse_prior = len(problem.links) / problem.n_unlinked
-        if len(problem.links) < _FEW_HELD_OUT:
+    def _calibrate(self, model: Any, held_out: Any, graph: csr_array, log: FitLog) -> None:
+        links = held_out[0]
+        self.calibration_ = fit_calibration(*(model.logits(pairs) for pairs in held_out))
+        self._sparse_prior = len(links) / unlinked_pairs(graph)
+        if len(links) < _FEW_HELD_OUT:
             log.note(
-                f"probabilities are calibrated on only {counted(len(problem.links), 'link')}; take "
+                f"probabilities are calibrated on only {counted(len(links), 'link')}; take "
                 "their order, not their size, at face value"
             )
         if self.calibration_.slope == 0.0:
@@ -367,7 +377,12 @@ class LinkPredictor(BaseEstimator):
                 f"model={self.model!r} learned no graph; use a Bayesian auto-encoder such as "
                 "'bvgae', or 'auto' with options={'scale': 'slack'}."
             )
-        return self.learned_graph_.slack(wanted, EmbeddingDistance(self.points_))
+        return self._slack(wanted)
+
+    def _slack(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
+        assert self.learned_graph_ is not None
+        assert self.points_ is not None
+        return self.learned_graph_.slack(pairs, EmbeddingDistance(self.points_))
 
     @property
     def prior_(self) -> float:
@@ -377,15 +392,14 @@ class LinkPredictor(BaseEstimator):
 
     def _checked(self, pairs: Any) -> NDArray[np.int64]:
         check_is_fitted(self, "n_nodes_")
-        return check_pairs(pairs, self.n_nodes_, "pairs")
+        return check_pairs(numbered(pairs, self.node_names_, "pairs"), self.n_nodes_, "pairs")
 
     def _probabilities(self, logits: NDArray[np.float64], prior: Any) -> NDArray[np.float64]:
         return self.calibration_.probabilities(logits, self._share(prior))
 
     def _share(self, prior: Any) -> float:
-        chosen = self.prior if prior is None else prior
-        _check_prior(chosen)
-        return float({"balanced": 0.5, "sparse": self._sparse_prior}.get(chosen, chosen))
+        named = _PRIORS | {"sparse": self._sparse_prior}
+        return check_prior(self.prior if prior is None else prior, named)
 
     # --- suggestions ------------------------------------------------------------------------------
 
@@ -419,18 +433,18 @@ class LinkPredictor(BaseEstimator):
             shared_features (a list of up to three columns of X) and, where a graph was learned,
             slack (see the method).
         """
-        ranked = self._suggestions().search.best(_checked_count(k))
+        ranked = self._suggestions().search.best(check_count(k))
         if false_share is not None:
             allowed = check_share("false_share", false_share, _FALSE)
             ranked = self._few_false(ranked, missing, allowed)
         return self._table(ranked, missing)
 
-    def suggest_for(self, node: int, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
+    def suggest_for(self, node: Any, k: int = 10, *, missing: float | None = None) -> pd.DataFrame:
         """Return the most probable new partners of one node.
 
         Parameters
         ----------
-        node : int
+        node : int, or the name of a node
         k : int, default=10
         missing : float, optional
             As in `suggest`.
@@ -441,10 +455,13 @@ class LinkPredictor(BaseEstimator):
             As in `suggest`, with the node as source.
         """
         check_is_fitted(self, "n_nodes_")
+        number = node
+        if self.node_names_ is not None:
+            ((number, _),) = numbered([(node, node)], self.node_names_, "node")
         nodes = self.n_nodes_
-        if not isinstance(node, int | np.integer) or not 0 <= node < nodes:
+        if not isinstance(number, int | np.integer) or not 0 <= number < nodes:
             raise InputError(f"node={node!r} must be a node number from 0 to {nodes - 1}.")
-        ranked = self._suggestions().search.best_of(int(node), _checked_count(k))
+        ranked = self._suggestions().search.best_of(int(number), check_count(k))
         return self._table(ranked, missing)
 
     @property
@@ -459,10 +476,10 @@ class LinkPredictor(BaseEstimator):
             self._suggester = self._model.suggester(self._known, self._hidden)
         return self._suggester
 
-    def _few_false(self, ranked: RankedPairs, missing: float | None, allowed: float) -> RankedPairs:
+    def _few_false(self, ranked: Ranked, missing: float | None, allowed: float) -> Ranked:
         """Return the longest beginning of a list in which the share of false ones is bounded."""
-        share = self._missing_share(missing)
-        bounds = self._suggestions().shares.false_shares(ranked.scores, share)
+        (pairs, scores), share = ranked, self._missing_share(missing)
+        bounds = self._suggestions().shares.false_shares(scores, share)
         kept = int(np.max(np.flatnonzero(bounds <= allowed), initial=-1)) + 1
         if not kept and len(bounds):
             warn(
@@ -471,25 +488,40 @@ class LinkPredictor(BaseEstimator):
                 "Allow a larger share, or give missing= if it lacks more.",
                 AnswerWarning,
             )
-        return RankedPairs(ranked.pairs[:kept], ranked.scores[:kept])
+        return pairs[:kept], scores[:kept]
 
     def _missing_share(self, missing: float | None) -> float:
         return check_share("missing", self.missing if missing is None else missing, _MISSING)
 
-    def _table(self, ranked: RankedPairs, missing: float | None) -> pd.DataFrame:
+    def _table(self, ranked: Ranked, missing: float | None) -> pd.DataFrame:
         import pandas as pd
 
+        pairs = ranked[0]
         chance, error = self._suggestions().chances(ranked, self._missing_share(missing))
+        reasons = explain(pairs, self._known, self._features)
+        if self.node_names_ is not None:
+            names = self.node_names_
+            reasons["through"] = [[names[node] for node in row] for row in reasons["through"]]
         columns = {
-            "source": ranked.pairs[:, 0],
-            "target": ranked.pairs[:, 1],
+            "source": self._named(pairs[:, 0]),
+            "target": self._named(pairs[:, 1]),
             "probability": chance,
             "uncertainty": error,
-            **explain(ranked.pairs, self._known, self._features),
+            **reasons,
         }
         if self.learned_graph_ is not None:
-            columns["slack"] = self.slack(ranked.pairs)
+            columns["slack"] = self._slack(pairs)
         return pd.DataFrame(columns)
+
+    def _named(self, nodes: NDArray[np.int64]) -> Any:
+        """Return the names of nodes, if they have some, as a column of a table."""
+        if self.node_names_ is None:
+            return nodes
+        import pandas as pd
+
+        names = np.empty(len(nodes), dtype=object)
+        names[:] = [self.node_names_[node] for node in nodes]
+        return pd.Series(names).infer_objects()
 
     # --- new nodes --------------------------------------------------------------------------------
 
@@ -513,6 +545,10 @@ class LinkPredictor(BaseEstimator):
         probabilities : ndarray of float64, shape (n,)
         """
         known, features = self._known_of_new_nodes(X)
+        if self.node_names_ is not None:
+            given = [(row, (node, node)) for row, node in np.asarray(pairs, dtype=object)]
+            numbers = numbered([ends for _, ends in given], self.node_names_, "pairs")
+            pairs = [(row, node) for (row, _), (node, _) in zip(given, numbers, strict=True)]
         wanted = gate.pairs("pairs", pairs, max(features.shape[0], self.n_nodes_))
         gate.indices("rows of pairs", wanted[:, 0], features.shape[0])
         gate.indices("nodes of pairs", wanted[:, 1], self.n_nodes_)
@@ -541,14 +577,15 @@ class LinkPredictor(BaseEstimator):
         import pandas as pd
 
         known, features = self._known_of_new_nodes(X)
-        ranked = known.best(features, _checked_count(k))
+        pairs, scores = known.best(features, check_count(k))
+        share, error = known.shares.counted(scores)
         return pd.DataFrame(
             {
-                "row": ranked.pairs[:, 0],
-                "target": ranked.pairs[:, 1],
-                "probability": known.shares.counted(ranked.scores),
-                "uncertainty": known.shares.counted_errors(ranked.scores),
-                "shared_features": shared_features(ranked.pairs, features, self._features),
+                "row": pairs[:, 0],
+                "target": self._named(pairs[:, 1]),
+                "probability": share,
+                "uncertainty": error,
+                "shared_features": shared_features(pairs, features, self._features),
             }
         )
 
@@ -558,7 +595,7 @@ class LinkPredictor(BaseEstimator):
         if not isinstance(self._model, PairModel):
             raise InputError(f"model={self.model!r} knows fitted nodes only; use 'auto'.")
         if self._new_nodes is None:
-            self._new_nodes = fit_new_nodes(self._model)
+            self._new_nodes = NewNodes(self._model)
         assert self._features is not None
         shape = (None, self._features.shape[1])
         return self._new_nodes, csr_array(gate.table("X", new_points(X, self.plan_), shape=shape))
@@ -586,6 +623,8 @@ class LinkPredictor(BaseEstimator):
         gate.pairs("_hidden", self._hidden, nodes)
         if self.learned_graph_ is not None and self.learned_graph_.n_nodes != nodes:
             raise InputError(f"its learned graph has {self.learned_graph_.n_nodes} nodes")
+        if self.node_names_ is not None and len(self.node_names_) != nodes:
+            raise InputError(f"it has names of {len(self.node_names_)} nodes")
         kinds: dict[str, Any] = {
             "_model": (PairModel, LinkVectors, Heuristic),
             "calibration_": LinkCalibration,
@@ -603,17 +642,3 @@ class LinkPredictor(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
-
-
-def _check_prior(prior: Any) -> None:
-    is_number = isinstance(prior, int | float | np.number) and 0.0 < prior < 1.0
-    if not is_number and prior not in ("balanced", "sparse"):
-        raise InputError(
-            f"prior={prior!r} must be a share of links between 0 and 1, 'balanced' or 'sparse'."
-        )
-
-
-def _checked_count(k: Any) -> int:
-    if not isinstance(k, int | np.integer) or k < 1:
-        raise InputError(f"k={k!r} must be a whole number of at least 1.")
-    return int(k)

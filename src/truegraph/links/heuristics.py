@@ -1,83 +1,47 @@
 """Link scores without training: shared neighbours and short walks.
 
-Each takes a graph and pairs and returns one score per pair; a higher one means that a link is more
-likely.
+Each takes a graph (N, N) and pairs (n, 2) and returns one score per pair (n,); a higher one means
+that a link is more likely.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from truegraph import gate
 from truegraph.data.link_splits import Pairs, links_of
-from truegraph.data.row_products import row_products
-from truegraph.links.candidates import candidates_of
-from truegraph.links.folds import without_links
-from truegraph.links.problem import is_among
-from truegraph.links.suggestions import (
-    CandidateSearch,
-    Probability,
-    Suggester,
-    counted_shares,
-)
-from truegraph.links.walks import raw_walks, walk_graph
+from truegraph.links.problem import is_among, without_links
+from truegraph.links.suggestions import CandidateSearch, Probability, Suggester, counted_shares
+from truegraph.links.walks import RESTART, candidates_of, raw_walks, walk_graph
 from truegraph.saving import savable
 
-RESTART = 0.15  # of personalised PageRank, as in the first paper on it
 _KATZ = 0.005  # weight of a step: the middle one of Liben-Nowell and Kleinberg (2007)
 
 
 def common_neighbours(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return how many neighbours the nodes of each pair share, (n,).
-
-    Parameters
-    ----------
-    graph : csr_array of 0/1, shape (N, N)
-    pairs : ndarray of int64, shape (n, 2)
-    """
-    return row_products(graph, graph, pairs)
+    """Return how many neighbours the nodes of each pair share."""
+    return raw_walks(walk_graph(graph), pairs)[:, 0]
 
 
 def adamic_adar(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the shared neighbours of each pair, each weighing 1 / log(its degree), (n,).
-
-    Parameters
-    ----------
-    graph : csr_array of 0/1, shape (N, N)
-    pairs : ndarray of int64, shape (n, 2)
-    """
-    degree = np.diff(graph.indptr).astype(np.float64)
-    # A shared neighbour has at least two neighbours.
-    weight = 1.0 / np.log(np.maximum(degree, 2.0))
-    weighted = csr_array((weight[graph.indices], graph.indices, graph.indptr), shape=graph.shape)
-    return row_products(graph, weighted, pairs)
+    """Return the shared neighbours of each pair, each weighing 1 / log(its degree)."""
+    return raw_walks(walk_graph(graph), pairs)[:, 1]
 
 
 def resource_allocation(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the shared neighbours of each pair, each weighing 1 / its degree, (n,).
-
-    Parameters
-    ----------
-    graph : csr_array, shape (N, N)
-    pairs : ndarray of int64, shape (n, 2)
-    """
+    """Return the shared neighbours of each pair, each weighing 1 / its degree."""
     return raw_walks(walk_graph(graph), pairs)[:, 2]
 
 
 def personalised_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return personalised PageRank, counting walks of at most four steps, (n,).
+    """Return personalised PageRank, counting walks of at most four steps.
 
     A walk restarts at its end with probability 0.15. In an undirected graph d_i p_i(j) = d_j
     p_j(i), so walks from one end of each pair tell both.
-
-    Parameters
-    ----------
-    graph : csr_array, shape (N, N)
-    pairs : ndarray of int64, shape (n, 2)
     """
     walks = raw_walks(walk_graph(graph), pairs)[:, 3:]
     steps = (1.0 - RESTART) ** np.arange(2, 5)
@@ -88,13 +52,7 @@ def personalised_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]
 
 
 def katz(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return how many walks of two to four steps join each pair, each step weighing 0.005, (n,).
-
-    Parameters
-    ----------
-    graph : csr_array, shape (N, N)
-    pairs : ndarray of int64, shape (n, 2)
-    """
+    """Return how many walks of two to four steps join each pair, each step weighing 0.005."""
     walks = raw_walks(walk_graph(graph, normalised=False), pairs)[:, 3:]
     return np.asarray(walks @ _KATZ ** np.arange(2, 5))
 
@@ -109,20 +67,13 @@ HEURISTICS: dict[str, Callable[[csr_array, Pairs], NDArray[np.float64]]] = {
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class Heuristic:
-    """A heuristic on a graph, in the form of a fitted model.
+    """A heuristic of `HEURISTICS` on a graph (N, N), in the form of a fitted model."""
 
-    Attributes
-    ----------
-    name : str
-        A name of `HEURISTICS`.
-    graph : csr_array, shape (N, N)
-    """
-
-    name: str
-    graph: csr_array
     embedding = None
+
+    def __init__(self, name: str, graph: csr_array) -> None:
+        self.name, self.graph = name, graph
 
     def logits(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the score of each pair (n, 2), (n,)."""
@@ -134,12 +85,15 @@ class Heuristic:
 
     def suggester(self, known: csr_array, hidden: Pairs) -> Suggester:
         """Score candidates on all links that it may see; count hits without the hidden ones."""
-        links = links_of(known)
-        rest = without_links(known, links, is_among(links, hidden, known.shape[0]))
-        found = candidates_of(rest, rest)
-        scores = Heuristic(self.name, rest).logits(found.pairs)
-        counted = CandidateSearch(found.pairs, scores)
-        shares = counted_shares(counted, hidden, known.nnz // 2, known.shape[0])
-        candidates = candidates_of(self.graph, known)
-        search = CandidateSearch(candidates.pairs, self.logits(candidates.pairs))
-        return Suggester(search, shares, candidates.searched)
+        nodes, links = known.shape[0], links_of(known)
+        rest = without_links(known, links, is_among(links, hidden, nodes))
+        pairs, _ = candidates_of(rest, rest)
+        search = CandidateSearch(pairs, Heuristic(self.name, rest).logits(pairs))
+        shares = counted_shares(search, hidden, len(links), nodes)
+        pairs, searched = candidates_of(self.graph, known)
+        return Suggester(CandidateSearch(pairs, self.logits(pairs)), shares, searched)
+
+    def _check_saved(self) -> None:
+        gate.sparse_matrix("graph", self.graph)
+        if self.name not in HEURISTICS:
+            raise ValueError(f"unknown heuristic {self.name!r}")

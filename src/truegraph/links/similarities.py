@@ -1,7 +1,11 @@
-"""Scores of pairs from their nodes: cosines of features, smoothed over the graph.
+"""Vectors of nodes, and scores of pairs from them: cosines of features, smoothed over the graph.
 
 R holds the features in few dimensions, S = (D + I)^-1/2 (A + I) (D + I)^-1/2 smooths them over the
-graph. A graph without features takes R from the leading eigenvectors of S itself.
+graph. A graph without features takes R from the leading eigenvectors of S itself. These come from
+powers of S on a random block (Halko, Martinsson and Tropp 2011), in time and memory linear in the
+stored entries: S is its own transpose, blocks are made orthonormal by their small Gram matrices,
+and two arrays are written in turn. The LU factors and copies of scikit-learn's `randomized_svd`
+grow faster than the nodes once a block leaves the cache.
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from truegraph.data.link_splits import Pairs
 from truegraph.data.row_products import row_products
-from truegraph.links.eigenvectors import leading_vectors, times
+from truegraph.links.walks import MOST_NEIGHBOURS
 from truegraph.runtime.compiled import compiled
 from truegraph.saving import savable
 
@@ -38,7 +42,10 @@ SIMILARITIES = (
 Vectors = NDArray[np.float32]
 
 _STEPS = 3  # as many as the last of the similarities takes
-MOST_NEIGHBOURS = 128  # looked at per node, evenly spaced where there are more: bounds the work
+_MORE = 10  # columns of a random block beyond those wanted
+_ROUNDS = 5  # of two products each
+_ROWS = 8192  # of a block that are copied at a time
+_NOTHING = 1e-12  # squared length, against the largest, of a direction that is mere rounding
 
 
 def smoothing(graph: csr_array) -> csr_array:
@@ -54,16 +61,7 @@ def smoothing(graph: csr_array) -> csr_array:
 @savable
 @dataclass(eq=False)
 class NodeFeatures:
-    """Features of the nodes, as unit rows and as these in few dimensions.
-
-    Attributes
-    ----------
-    given : csr_array of float64, shape (N, F)
-    rarity : ndarray of float64, shape (F,)
-        Weight of each column: large for columns that few nodes have.
-    directions : ndarray of float32, shape (F, d)
-        Of the few dimensions.
-    """
+    """Features (N, F), weights (F,) of their columns, and directions (F, d) of few dimensions."""
 
     given: csr_array
     rarity: NDArray[np.float64]
@@ -114,11 +112,6 @@ def node_features(features: csr_array, rank: int, seed: int) -> NodeFeatures:
     return found
 
 
-def graph_vectors(smoother: csr_array, rank: int, seed: int) -> Vectors:
-    """Return R of a graph without features: leading eigenvectors of S, weighed, (N, d)."""
-    return leading_vectors(smoother, min(rank, smoother.shape[0] - 1), seed)
-
-
 def smoothed_vectors(first: Vectors, smoother: csr_array) -> tuple[Vectors, ...]:
     """Return R, SR, S^2 R and S^3 R of R (N, d), rows of length 1 (or 0)."""
     smoothed = [first]
@@ -134,49 +127,62 @@ def unit_rows(rows: Vectors) -> Vectors:
 
 
 def similarity_scores(
-    rows: csr_array | None, smoothed: tuple[Vectors, ...], graph: csr_array, pairs: Pairs
+    rows: csr_array | None,
+    smoothed: tuple[Vectors, ...],
+    points: NDArray[np.float64],
+    graph: csr_array,
+    pairs: Pairs,
 ) -> NDArray[np.float64]:
-    """Return the similarities of pairs, one column per name of `SIMILARITIES`.
+    """Return squared distances of points (N, d), and similarities as in `SIMILARITIES`, (n, 10).
 
-    Parameters
-    ----------
-    rows : csr_array of float32, shape (N, F), or None
-        Features as unit rows.
-    smoothed : tuple of ndarray of float32, shape (N, d)
-        As of `smoothed_vectors`.
-    graph : csr_array, shape (N, N)
-        Whose neighbours count.
-    pairs : ndarray of int64, shape (n, 2)
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (n, 9), or (n, 8) without features
+    `rows` (N, F) are features as unit rows; without them the first similarity is missing.
+    `smoothed` are those of `smoothed_vectors`; the neighbours are those of `graph`.
     """
-    zero, one, two, three = smoothed
-    columns = [] if rows is None else [row_products(rows, rows, pairs)]
-    alike = ((zero, zero), (one, one), (two, two), (zero, one), (zero, two), (one, three))
-    columns += [_products(first, second, pairs) for first, second in alike]
-    best = np.zeros((len(pairs), 2))
-    _best_of_neighbours(zero, graph.indptr, graph.indices, pairs, best)
-    best.sort(axis=1)
-    return np.column_stack([*columns, best[:, ::-1]])
-
-
-def _products(first: Vectors, second: Vectors, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the mean of a_i . b_j and a_j . b_i for pairs (i, j), (n,)."""
-    out = np.empty(len(pairs))
-    _inner(first, second, pairs, out)
-    return out
+    product = np.zeros((len(pairs), 0))
+    if rows is not None:
+        product = row_products(rows, rows, pairs)[:, None]
+    found = np.empty((len(pairs), 9))
+    _similarities(*smoothed, points, graph.indptr, graph.indices, pairs, found)
+    return np.hstack([found[:, :1], product, found[:, 1:]])
 
 
 @compiled(parallel=True)
-def _inner(first: Any, second: Any, pairs: Any, out: Any) -> None:
+def _similarities(
+    zero: Any,
+    one: Any,
+    two: Any,
+    three: Any,
+    points: Any,
+    indptr: Any,
+    indices: Any,
+    pairs: Any,
+    out: Any,
+) -> None:
     for p in prange(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
-        total = 0.0
-        for d in range(first.shape[1]):
-            total += first[i, d] * second[j, d] + first[j, d] * second[i, d]
-        out[p] = 0.5 * total
+        distance = 0.0
+        for d in range(points.shape[1]):
+            difference = points[i, d] - points[j, d]
+            distance += difference * difference
+        out[p, 0] = distance
+        out[p, 1] = _alike(zero, zero, i, j)
+        out[p, 2] = _alike(one, one, i, j)
+        out[p, 3] = _alike(two, two, i, j)
+        out[p, 4] = _alike(zero, one, i, j)
+        out[p, 5] = _alike(zero, two, i, j)
+        out[p, 6] = _alike(one, three, i, j)
+        first = _best_of(zero, i, j, indptr, indices)
+        second = _best_of(zero, j, i, indptr, indices)
+        out[p, 7], out[p, 8] = max(first, second), min(first, second)
+
+
+@compiled
+def _alike(first: Any, second: Any, i: int, j: int) -> float:
+    """Return the mean of a_i . b_j and a_j . b_i."""
+    total = 0.0
+    for d in range(first.shape[1]):
+        total += first[i, d] * second[j, d] + first[j, d] * second[i, d]
+    return 0.5 * total
 
 
 @compiled
@@ -196,9 +202,62 @@ def _best_of(vectors: Any, node: int, other: int, indptr: Any, indices: Any) -> 
     return max(best, 0.0)
 
 
+# --- eigenvectors --------------------------------------------------------------------------------
+
+
+def leading_vectors(matrix: csr_array, size: int, seed: int) -> Vectors:
+    """Return leading eigenvectors of a symmetric matrix, times their eigenvalues' size, (N, size).
+
+    The caller sees to it that BLAS takes one thread, or bits depend on their number.
+    """
+    nodes = matrix.shape[0]
+    width = min(size + _MORE, nodes)
+    block = np.random.default_rng(seed).standard_normal((nodes, width), dtype=np.float32)
+    other = np.empty_like(block)
+    for _ in range(_ROUNDS):
+        times(matrix, block, other)
+        times(matrix, other, block)
+        _turn(block, _orthonormal(_gram(block)))
+    times(matrix, block, other)
+    squares, directions = np.linalg.eigh(_gram(other))
+    best = np.argsort(-squares, kind="stable")[:size]
+    _turn(block, directions[:, best] * np.sqrt(np.maximum(squares[best], 0.0)))
+    return np.ascontiguousarray(block[:, :size])
+
+
+def times(matrix: csr_array, block: Vectors, out: Vectors) -> None:
+    """Write the product of a sparse matrix (N, N) and a block (N, d) to `out` (N, d)."""
+    _times(matrix.indptr, matrix.indices, matrix.data, block, out)
+
+
+def _gram(block: Vectors) -> NDArray[np.float64]:
+    """Return the inner products of the columns, summed in double precision, (d, d)."""
+    total = np.zeros((block.shape[1], block.shape[1]))
+    for first in range(0, len(block), _ROWS):
+        rows = block[first : first + _ROWS].astype(np.float64)
+        total += rows.T @ rows
+    return total
+
+
+def _orthonormal(gram: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what makes columns with these inner products orthonormal, (d, d); 0 for rounding."""
+    squares, directions = np.linalg.eigh(gram)
+    is_real = squares > _NOTHING * squares.max(initial=0.0)
+    return directions * np.where(is_real, 1.0 / np.sqrt(np.where(is_real, squares, 1.0)), 0.0)
+
+
+def _turn(block: Vectors, matrix: NDArray[np.float64]) -> None:
+    """Multiply a block (N, d) by a matrix (d, k), k <= d, in place; later columns stay."""
+    for first in range(0, len(block), _ROWS):
+        rows = block[first : first + _ROWS]
+        rows[:, : matrix.shape[1]] = rows @ matrix.astype(np.float32)
+
+
 @compiled(parallel=True)
-def _best_of_neighbours(vectors: Any, indptr: Any, indices: Any, pairs: Any, out: Any) -> None:
-    for p in prange(pairs.shape[0]):
-        i, j = pairs[p, 0], pairs[p, 1]
-        out[p, 0] = _best_of(vectors, i, j, indptr, indices)
-        out[p, 1] = _best_of(vectors, j, i, indptr, indices)
+def _times(indptr: Any, indices: Any, data: Any, block: Any, out: Any) -> None:
+    for row in prange(indptr.size - 1):
+        for column in range(block.shape[1]):
+            out[row, column] = 0.0
+        for e in range(indptr[row], indptr[row + 1]):
+            for column in range(block.shape[1]):
+                out[row, column] += data[e] * block[indices[e], column]

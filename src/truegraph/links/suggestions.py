@@ -1,109 +1,284 @@
-"""Suggested links with the probability that they are right.
+"""Suggested links: the best pairs of a search, the share of them that is right, and why.
 
-A model's suggestions need two things: a search for its best pairs, and the chance that a pair with
-such a score is a missing link, which is counted by hiding links (see `shares`).
+Hide a part h of the known links, suggest from the rest, and count the share q of suggestions at a
+score that are among the hidden links. The others are not all wrong: if the graph lacks links that
+nobody has observed, b for every known one, then for h hidden links at a score there are b of these
+among the suggestions too, and they were counted as wrong. Where only they are missing, the share
+of suggestions at this score that is right is
+
+    p = (b / h) * q / (1 - q),    b = missing / (1 - missing)
+
+A graph does not tell what it lacks, so `missing` is an assumption. Probabilities are of links
+like the known ones, and stay at 0.99 at most.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from sklearn.isotonic import isotonic_regression
 
 from truegraph.data.link_splits import Pairs
-from truegraph.links.problem import is_among
-from truegraph.links.search import LinkSearch, RankedPairs, top_pairs
-from truegraph.links.shares import ScoreShares, count_shares
+from truegraph.links.problem import bipartite_sides, is_among
+from truegraph.saving import savable
+
+_MOST = 0.99  # no count is certain
+_MOST_ERROR = 0.5  # a probability cannot be further off on average
+_BIN = 50.0  # suggestions, at least, that a share is counted among; lab/choose/link_shares.py
+_COUNTED = 50_000  # best pairs of a search whose hits are counted: a thousand bins of shares
+_NAMED = 3  # shared neighbours and features that are named
 
 Scores = NDArray[np.float64]
 #: From scores of a model to probabilities of a link.
 Probability = Callable[[Scores], Scores]
+#: Pairs (n, 2) with their scores (n,), best first.
+Ranked = tuple[Pairs, Scores]
 
-_COUNTED = 50_000  # best pairs of a search whose hits are counted: a thousand bins of shares
+
+# --- shares -------------------------------------------------------------------------------------
 
 
+@savable
 @dataclass(frozen=True, eq=False)
-class Suggester:
-    """A search, the chances of what it finds, and what it looks at.
+class ScoreShares:
+    """A rising map from scores (b,) to shares of hidden links, in (0, 1), and their errors.
 
-    Attributes
-    ----------
-    search : CandidateSearch or LinkSearch
-    shares : ScoreShares
-        How many of the pairs with a score are links.
-    searched : str
-        Which pairs are looked at, for the user.
-    drawn : callable or None
-        From pairs (n, 2) to their scores in each of S posterior draws, (S, n).
+    Between the scores it is linear, beyond them constant. `hits` are the scores of the hidden links
+    among the suggestions, ascending, of all rounds of hiding a part `hidden` of the links.
     """
 
-    search: CandidateSearch | LinkSearch
-    shares: ScoreShares
-    searched: str
-    drawn: Callable[[Pairs], Scores] | None = None
+    scores: Scores
+    shares: Scores
+    errors: Scores
+    hidden: float
+    hits: Scores = field(default_factory=lambda: np.zeros(0))
+    rounds: int = 1
 
-    def chances(self, ranked: RankedPairs, missing: float) -> tuple[Scores, Scores]:
+    def counted(self, scores: NDArray[np.floating]) -> tuple[Scores, Scores]:
+        """Return the share of hidden links among suggestions with these scores, and its error."""
+        return (
+            np.interp(scores, self.scores, self.shares),
+            np.interp(scores, self.scores, self.errors),
+        )
+
+    def chances(self, scores: NDArray[np.floating], missing: float) -> tuple[Scores, Scores]:
+        """Return the probability of suggestions, and its standard error from the counts alone."""
+        counted, error = self.counted(scores)
+        factor = self._factor(missing)
+        chance = np.minimum(factor * counted / (1.0 - counted), _MOST)
+        return chance, np.minimum(factor * error / (1.0 - counted) ** 2, _MOST_ERROR)
+
+    def false_shares(self, scores: NDArray[np.floating], missing: float) -> Scores:
+        """Return a bound on the share of false ones among the first 1, 2, ... suggestions.
+
+        As many missing links are above a score as hidden ones were found above it, in proportion;
+        one standard deviation of that count is taken off. Scores (n,) are best first.
+        """
+        found = len(self.hits) - np.searchsorted(self.hits, scores, side="left")
+        least = np.maximum(found - np.sqrt(found), 0.0) / self.rounds
+        right = self._factor(missing) * least / np.arange(1, len(scores) + 1)
+        return np.maximum(1.0 - right, 0.0)
+
+    def _factor(self, missing: float) -> float:
+        return missing / (1.0 - missing) / self.hidden
+
+    def on_another_graph(self, others: Scores, weight: Scores, scores: Scores) -> ScoreShares:
+        """Return the map for scores on another graph: of the same rank, the same share.
+
+        The graph that suggestions come from has more links than those on which some were hidden,
+        and so more walks: on it the same candidates score higher, the more so the denser it is.
+        `others` (n,) are scores of candidates that were not hidden links, each of which stands for
+        `weight`; `scores` (m,) are those of the candidates on the other graph.
+        """
+        if not len(others) or not len(scores):
+            return self
+        order, there = np.argsort(others, kind="stable"), np.sort(scores)
+        rank = np.cumsum(weight[order][::-1])[::-1] / self.rounds
+        place = np.arange(len(there), 0, -1.0)  # the rank of each score there
+
+        def moved(values: Scores) -> Scores:
+            ranks = np.interp(values, others[order], rank)
+            return np.interp(-ranks, -place, there)
+
+        return replace(self, scores=moved(self.scores), hits=moved(self.hits))
+
+
+def count_shares(
+    scores: NDArray[np.floating],
+    is_right: NDArray[np.bool_],
+    hidden: float,
+    weight: Scores | None = None,
+    rounds: int = 1,
+) -> ScoreShares:
+    """Fit the map: shares in bins of scores, made to rise by isotonic regression.
+
+    A bin holds 50 suggestions or more, so that no share rests on a lucky few. A step of n
+    suggestions with h right ones gets the share (h + 1/2) / (n + 1), so that the map never says 0
+    or 1; it reaches from the lowest to the highest of its scores. Each row stands for `weight`
+    suggestions, counted in so many rounds of hiding a part of the links.
+    """
+    if len(scores) == 0:
+        return ScoreShares(np.zeros(1), np.full(1, 0.5), np.full(1, 0.5), hidden)
+    each = np.ones(len(scores)) if weight is None else weight
+    values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    count = np.bincount(place, weights=each).astype(np.float64)
+    right = np.bincount(place, weights=each * is_right).astype(np.float64)
+    above = np.cumsum(count[::-1])[::-1] - count
+    bins = _joined((above // _BIN)[::-1])[::-1]
+    bins = bins.max() - bins
+    share = np.bincount(bins, weights=right) / np.bincount(bins, weights=count)
+    rising = isotonic_regression(share, sample_weight=np.bincount(bins, weights=count))
+    step = _joined(rising)[bins]
+    hits = np.sort(np.asarray(scores, dtype=np.float64)[is_right])
+    return replace(_steps(values, count, right, step, hidden), hits=hits, rounds=rounds)
+
+
+def _joined(sorted_values: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Return numbers 0, 0, 1, 2, 2, ... that equal neighbours have in common."""
+    return np.concatenate([[0], np.cumsum(np.diff(sorted_values) != 0.0)])
+
+
+def _steps(
+    values: Scores, count: Scores, right: Scores, step: NDArray[np.int64], hidden: float
+) -> ScoreShares:
+    """Return the map of ascending values (v,) that are divided into steps."""
+    total, hits = np.bincount(step, weights=count), np.bincount(step, weights=right)
+    # The lowest step may be of a few suggestions only: it must not lift those above it.
+    share = np.minimum.accumulate(((hits + 0.5) / (total + 1.0))[::-1])[::-1]
+    error = np.sqrt(share * (1.0 - share) / (total + 1.0))
+    first = np.searchsorted(step, np.arange(len(total)))
+    last = np.append(first[1:], len(values)) - 1
+    places = np.column_stack([values[first], values[last]]).ravel()
+    return ScoreShares(places, np.repeat(share, 2), np.repeat(error, 2), hidden)
+
+
+# --- searches -----------------------------------------------------------------------------------
+
+
+class Suggester:
+    """Finds the best pairs without a link, and states the chance of each.
+
+    `search` has ``best(k)`` and ``best_of(node, k)``; `searched` says for the user which pairs it
+    looks at; `drawn` returns the scores of pairs (n, 2) in S posterior draws, (S, n).
+    """
+
+    def __init__(
+        self,
+        search: Any,
+        shares: ScoreShares,
+        searched: str,
+        drawn: Callable[[Pairs], Scores] | None = None,
+    ) -> None:
+        self.search, self.shares, self.searched, self._drawn = search, shares, searched, drawn
+
+    def chances(self, ranked: Ranked, missing: float) -> tuple[Scores, Scores]:
         """Return the probability of each pair and its standard error, (n,) each."""
-        chance = self.shares.chances(ranked.scores, missing)
-        error = self.shares.chance_errors(ranked.scores, missing)
-        drawn = np.zeros((0, 0)) if self.drawn is None else self.drawn(ranked.pairs)
+        pairs, scores = ranked
+        chance, error = self.shares.chances(scores, missing)
+        drawn = np.zeros((0, 0)) if self._drawn is None else self._drawn(pairs)
         if len(drawn):
-            error = np.hypot(error, self.shares.chances(drawn, missing).std(axis=0))
+            error = np.hypot(error, self.shares.chances(drawn, missing)[0].std(axis=0))
         return chance, error
 
 
 class CandidateSearch:
-    """The best of pairs that are all scored, once.
-
-    Parameters
-    ----------
-    pairs : ndarray of int64, shape (n, 2)
-    scores : ndarray of float64, shape (n,)
-    """
+    """The best of pairs (n, 2) that are all scored (n,)."""
 
     def __init__(self, pairs: Pairs, scores: Scores) -> None:
         self._pairs, self._scores = pairs, scores
 
-    def best(self, k: int) -> RankedPairs:
+    def best(self, k: int) -> Ranked:
         """Return the k best pairs, or as many as there are."""
         few = np.arange(len(self._scores))
         if k < len(few):
             least = np.partition(self._scores, -k)[-k]
             few = np.flatnonzero(self._scores >= least)
-        return top_pairs(RankedPairs(self._pairs[few], self._scores[few]), k)
+        return top_pairs(self._pairs[few], self._scores[few], k)
 
-    def best_of(self, node: int, k: int) -> RankedPairs:
+    def best_of(self, node: int, k: int) -> Ranked:
         """Return the k best pairs (node, j), or as many as there are."""
         own = np.flatnonzero((self._pairs == node).any(axis=1))
         pairs = self._pairs[own]
         partner = np.where(pairs[:, 0] == node, pairs[:, 1], pairs[:, 0])
-        turned = np.column_stack([np.full(len(own), node), partner])
-        return top_pairs(RankedPairs(turned, self._scores[own]), k)
+        return top_pairs(np.column_stack([np.full(len(own), node), partner]), self._scores[own], k)
 
 
-def counted_shares(
-    search: CandidateSearch | LinkSearch, hidden_links: Pairs, n_links: int, n_nodes: int
-) -> ScoreShares:
-    """Count how many of the best pairs of a search are hidden links, by score.
+def top_pairs(pairs: Pairs, scores: Scores, k: int) -> Ranked:
+    """Return the k best, equal scores by node numbers."""
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], -scores))[:k]
+    return pairs[order], scores[order]
 
-    Parameters
-    ----------
-    search : CandidateSearch or LinkSearch
-        On the graph without the hidden links.
-    hidden_links : ndarray of int64, shape (h, 2)
-    n_links : int
-        Of the graph with them.
-    n_nodes : int
+
+def counted_shares(search: Any, hidden_links: Pairs, n_links: int, n_nodes: int) -> ScoreShares:
+    """Count hidden links among the best pairs of a search on the graph without them."""
+    pairs, scores = search.best(_COUNTED)
+    is_right = is_among(pairs, hidden_links, n_nodes)
+    return count_shares(scores, is_right, len(hidden_links) / n_links)
+
+
+# --- reasons ------------------------------------------------------------------------------------
+
+
+def explain(pairs: Pairs, graph: csr_array, features: csr_array | None) -> dict[str, Any]:
+    """Return the columns that explain pairs (n, 2), one entry per pair each.
+
+    "through" has up to three common neighbours, those with the fewest links first; in a bipartite
+    graph, where there are none, partners of the target that have a neighbour in common with the
+    source.
     """
-    found = search.best(_COUNTED)
-    hidden = len(hidden_links) / n_links
-    if len(found.pairs) == 0:
-        return nothing_counted(hidden)
-    return count_shares(found.scores, is_among(found.pairs, hidden_links, n_nodes), hidden)
+    degree = np.diff(graph.indptr)
+    shared = [_shared(graph, graph, pair) for pair in pairs]
+    is_bipartite = len(pairs) > 0 and bipartite_sides(graph) is not None
+    between = [_two_steps_on(graph, pair) for pair in pairs] if is_bipartite else shared
+    return {
+        "common_neighbours": np.array([len(nodes) for nodes in shared], dtype=np.int64),
+        "through": [_first(nodes, degree) for nodes in between],
+        "shared_features": shared_features(pairs, features, features),
+    }
 
 
-def nothing_counted(hidden: float) -> ScoreShares:
-    """Return shares of which nothing is known."""
-    return ScoreShares(np.zeros(1), np.full(1, 0.5), np.full(1, 0.5), hidden)
+def shared_features(
+    pairs: Pairs, first: csr_array | None, second: csr_array | None
+) -> list[list[int]]:
+    """Return up to three columns that both nodes of a pair have, the rarest first.
+
+    A column that all nodes have tells no two apart, and in one with negative numbers, such as a
+    scaled one, not to be 0 means nothing: neither is a reason. The features (N, F) of the second
+    nodes say what is rare.
+    """
+    if first is None or second is None:
+        return [[] for _ in pairs]
+    rarity = np.bincount(second.indices, minlength=second.shape[1])
+    is_reason = rarity < second.shape[0]
+    is_reason[second.indices[second.data < 0.0]] = False
+    shared = (_shared(first, second, pair) for pair in pairs)
+    return [_first(columns[is_reason[columns]], rarity) for columns in shared]
+
+
+def _shared(
+    first: csr_array, second: csr_array, pair: NDArray[np.int64]
+) -> NDArray[np.integer[Any]]:
+    """Return the columns that a row of one sparse matrix and a row of another both have."""
+    own, others = (
+        rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
+        for rows, row in zip((first, second), pair, strict=True)
+    )
+    return np.intersect1d(own, others, assume_unique=True)
+
+
+def _two_steps_on(graph: csr_array, pair: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
+    """Return the neighbours of a pair's second node that are two steps from its first."""
+    own, others = (graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in pair)
+    ends = [graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in own]
+    return np.intersect1d(np.concatenate([*ends, others[:0]]), others)
+
+
+def _first(found: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]]) -> list[int]:
+    """Return the few with the lowest counts, equal ones by their number."""
+    order = np.lexsort((found, count[found]))[:_NAMED]
+    return [int(number) for number in found[order]]

@@ -1,14 +1,18 @@
-"""Scores of pairs from walks in a graph: degrees, shared neighbours, walks of two to four steps.
+"""Walks in a graph: scores of pairs, and which pairs without a link are worth scoring.
 
 Pairs are grouped by one end, the one with more walks of two steps; these are spread over the nodes
 once, and every partner collects what arrives. A pair then costs no more than the walks of two
 steps from its other end, all pairs of one end together no more than one pass over the links, and
 nothing of size nodes x nodes is held.
+
+Candidates are pairs that few steps join. A node's partners at two steps (three in a bipartite
+graph, whose links cross from one side to the other) are ranked by the chance that a random walk
+arrives, and the best of them are kept. Walks do not go on from hubs, whose links say little: a pair
+that only a hub joins is found by its vectors or not at all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +21,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.link_splits import Pairs
+from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.links.problem import bipartite_sides, crosses
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
 from truegraph.runtime.threads import thread_count
@@ -32,114 +38,60 @@ WALKS = (
     "walks of 4 steps",
 )
 _LEAST = 1e-5  # added to shares of walks before logarithms
-_CHUNKS = 4  # parts per thread, at least; each holds four numbers per node
+_PARTS = 4  # parts per thread, at least; each holds four numbers per node
 _SOURCES_AT_ONCE = 2048  # so many are walked from in a moment
+HUB = 1000  # links of a node that walks do not go on from: they say little, and are many
+MOST_NEIGHBOURS = 128  # looked at per node, evenly spaced where there are more: bounds the work
+_MOST_PAIRS = 10_000_000  # kept in all, unless that leaves a node fewer than
+_FEWEST = 20  # from here on a million nodes take no longer
+_MOST = 1000
+_MOST_LOOKS = 150_000_000  # neighbours of all pairs, to which similarities compare ends
+_CHUNKS = 64  # parts that threads take, at least; each holds one number per node
+_NODES_AT_ONCE = 1024  # so many are walked from in a moment
+RESTART = 0.15  # of personalised PageRank, as in the first paper on it
 
 
-@dataclass(frozen=True, eq=False)
-class WalkGraph:
-    """A graph, prepared for the walks of many pairs.
-
-    Attributes
-    ----------
-    graph : csr_array of float64, shape (N, N)
-        Symmetric with positive weights.
-    weights : ndarray of float64, shape (n_stored,)
-        Square roots of the weights in units of their mean.
-    steps : ndarray of float64, shape (n_stored,)
-        What a step of a walk weighs.
-    cost : ndarray of int64, shape (N,)
-        How many walks of two steps start at each node.
-    """
-
-    graph: csr_array
-    weights: NDArray[np.float64]
-    steps: NDArray[np.float64]
-    cost: NDArray[np.int64]
+#: A graph (N, N); square roots of its weights in units of their mean, and what steps weigh, one for
+#: each stored entry; how many walks of two steps start at each node (N,).
+Walks = tuple[csr_array, NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]
 
 
-def walk_graph(graph: csr_array, *, normalised: bool = True) -> WalkGraph:
-    """Prepare a graph (N, N) for its walks.
-
-    Parameters
-    ----------
-    graph : csr_array of float64, shape (N, N)
-        Symmetric with positive weights.
-    normalised : bool, default=True
-        Whether walks are powers of D^-1/2 A D^-1/2; otherwise of A.
-    """
+def walk_graph(graph: csr_array, *, normalised: bool = True) -> Walks:
+    """Prepare a graph for the walks of many pairs: powers of D^-1/2 A D^-1/2, or of A."""
     mean = graph.data.mean() if graph.nnz else 1.0
     steps = _normalised(graph) if normalised else graph.data
-    return WalkGraph(graph, np.sqrt(graph.data / mean), steps, two_step_walks(graph))
+    return graph, np.sqrt(graph.data / mean), steps, two_step_walks(graph)
 
 
-def walk_scores(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the walk scores of pairs, one column per name of `WALKS`.
+def walk_scores(walks: Walks, pairs: Pairs) -> NDArray[np.float64]:
+    """Return the walk scores of pairs, one column per name of `WALKS`, (n, 8).
 
     Columns are log(1 + x) of the two degrees, of the number of common neighbours, of Adamic-Adar
     and of resource allocation (each common neighbour weighs 1 / log or 1 / its degree), and
     log(1e-5 + (D^-1/2 A D^-1/2)^k) for k = 2, 3, 4. In a weighted graph a common neighbour counts
     with the geometric mean of its two links' weights, in units of the mean weight.
-
-    Parameters
-    ----------
-    walks : WalkGraph
-        Normalised.
-    pairs : ndarray of int64, shape (n, 2)
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (n, 8)
     """
     raw = raw_walks(walks, pairs)
-    degree = np.sort(np.log1p(np.diff(walks.graph.indptr)[pairs]), axis=1)
+    degree = np.sort(np.log1p(np.diff(walks[0].indptr)[pairs]), axis=1)
     return np.column_stack([degree, np.log1p(raw[:, :3]), np.log(raw[:, 3:] + _LEAST)])
 
 
 def raw_from_scores(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what walk scores are logarithms of: degrees (n, 2), and what `raw_walks` gives (n, 6).
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n, 8 or more)
-        Walk scores in the first columns.
-    """
+    """Return degrees (n, 2) and `raw_walks` (n, 6), of which walk scores are logarithms."""
     raw = np.column_stack([np.expm1(scores[:, 2:5]), np.exp(scores[:, 5:8]) - _LEAST])
     return np.expm1(scores[:, :2]), np.maximum(raw, 0.0)
 
 
-def raw_walks(walks: WalkGraph, pairs: Pairs) -> NDArray[np.float64]:
-    """Return common neighbours, Adamic-Adar, resource allocation and walks of 2, 3, 4 steps.
-
-    Parameters
-    ----------
-    walks : WalkGraph
-    pairs : ndarray of int64, shape (n, 2)
-
-    Returns
-    -------
-    scores : ndarray of float64, shape (n, 6)
-    """
-    order, sources, begins, partners = _grouped(walks.cost, pairs)
+def raw_walks(walks: Walks, pairs: Pairs) -> NDArray[np.float64]:
+    """Return shared neighbours, plain and weighed, and walks of 2, 3 and 4 steps, (n, 6)."""
+    graph, weights, steps, cost = walks
+    order, sources, begins, partners = _grouped(cost, pairs)
     found = np.zeros((len(pairs), 6))
     if len(sources):
-        given = (
-            walks.graph.indptr,
-            walks.graph.indices,
-            walks.weights,
-            walks.steps,
-            sources,
-            begins,
-            partners,
-            found,
-        )
-        wanted = max(_CHUNKS * thread_count(), len(sources) // _SOURCES_AT_ONCE)
-        chunks = min(wanted, len(sources))
-        in_parts(
-            chunks,
-            lambda first, last: _collect(first, last, chunks, *given),
-            least=thread_count(),
-        )
+        given = (graph.indptr, graph.indices, weights, steps, sources, begins, partners, found)
+        least = thread_count()
+        chunks = min(max(_PARTS * least, len(sources) // _SOURCES_AT_ONCE), len(sources))
+        in_parts(chunks, lambda first, last: _collect(first, last, chunks, *given), least=least)
     out = np.empty_like(found)
     out[order] = found
     return out
@@ -254,3 +206,138 @@ def _collect(
             _spread(node, indptr, indices, steps, arrived, 0.0)
             for e in range(indptr[node], indptr[node + 1]):
                 own[indices[e]] = 0.0
+
+
+# --- candidates ----------------------------------------------------------------------------------
+
+
+def candidates_of(
+    graph: csr_array, known: csr_array, near: Pairs | None = None
+) -> tuple[Pairs, str]:
+    """Return pairs worth scoring, i < j, ordered and not linked, and what they are, for the user.
+
+    The walks of `graph` count; no link of `known` is wanted; `near` (n, 2) have similar vectors.
+    """
+    sides = bipartite_sides(graph)
+    steps = 2 if sides is None else 3
+    per_node = partners_per_node(graph)
+    walked = walked_pairs(graph, steps, per_node)
+    parts = [walked] if near is None else [walked, np.sort(near, axis=1)]
+    pairs = _unlinked(np.concatenate(parts), known)
+    if sides is not None:
+        pairs = pairs[crosses(sides, pairs)]
+    searched = f"{len(pairs):,} pairs: up to {per_node:,} per node at {steps} steps"
+    if near is not None:
+        searched += ", and nearest neighbours by their vectors"
+    if int(np.diff(graph.indptr).max(initial=0)) > HUB:
+        searched += f"; walks do not go on from nodes with more than {HUB:,} links"
+    return pairs, searched
+
+
+def partners_per_node(graph: csr_array) -> int:
+    """Return how many partners of each node are kept: fewer the more neighbours each has."""
+    nodes, degree = graph.shape[0], np.diff(graph.indptr).astype(np.int64)
+    # Partners are met in proportion to their links.
+    looks = 2.0 * float(degree @ np.minimum(degree, MOST_NEIGHBOURS)) / max(graph.nnz, 1)
+    pairs = min(_MOST_PAIRS, _MOST_LOOKS / max(looks, 1.0))
+    return int(np.clip(pairs // nodes, _FEWEST, min(_MOST, max(nodes - 1, 1))))
+
+
+def _unlinked(pairs: Pairs, known: csr_array) -> Pairs:
+    """Return pairs i < j once each, ordered, without those that are linked."""
+    nodes = known.shape[0]
+    # Sorting is several times as fast as np.unique, which hashes.
+    numbers = np.sort(pairs[:, 0] * nodes + pairs[:, 1])
+    numbers = numbers[np.diff(numbers, prepend=-1) > 0]
+    rows = np.repeat(np.arange(nodes, dtype=np.int64), np.diff(known.indptr))
+    taken = rows * nodes + known.indices
+    place = np.minimum(np.searchsorted(taken, numbers), max(len(taken) - 1, 0))
+    if len(taken):
+        numbers = numbers[taken[place] != numbers]
+    return np.column_stack(np.divmod(numbers, nodes))
+
+
+def walked_pairs(graph: csr_array, steps: int, per_node: int) -> Pairs:
+    """Return the best partners of every node at two or three steps, i < j, (n, 2)."""
+    nodes = graph.shape[0]
+    worst = np.full((nodes, per_node), np.inf, dtype=np.float32)
+    ids = np.full((nodes, per_node), nodes, dtype=np.int32)
+    given = (graph.indptr, graph.indices, steps, HUB, worst, ids)
+    chunks = min(max(_CHUNKS, nodes // _NODES_AT_ONCE), nodes)
+    in_parts(
+        chunks,
+        lambda first, last: _best_walked(first, last, chunks, *given),
+        least=thread_count(),
+    )
+    rows, places = np.nonzero(ids < nodes)  # N stands for none
+    return np.sort(np.column_stack([rows, ids[rows, places]]).astype(np.int64), axis=1)
+
+
+@compiled
+def _step(
+    indptr: Any, indices: Any, shares: Any, at: Any, count: int, arrived: Any, ends: Any, hub: int
+) -> int:
+    """Move the walks at some nodes on by a step and clear them; return how many ends there are.
+
+    `shares` (N,) says how many are at each of the first `count` nodes of `at`; they go to
+    `arrived` (N,), and the nodes where they arrive to `ends`.
+    """
+    found = 0
+    for k in range(count):
+        node = at[k]
+        degree = indptr[node + 1] - indptr[node]
+        share = shares[node] / max(degree, 1)
+        shares[node] = 0.0
+        if degree <= hub:
+            for e in range(indptr[node], indptr[node + 1]):
+                end = indices[e]
+                if arrived[end] == 0.0:
+                    ends[found] = end
+                    found += 1
+                arrived[end] += share
+    return found
+
+
+@compiled
+def _keep_best(
+    node: int, indptr: Any, indices: Any, arrived: Any, ends: Any, count: int, worst: Any, ids: Any
+) -> None:
+    """Offer the ends of walks to the list of a node (per_node,), and clear them."""
+    arrived[node] = 0.0
+    for e in range(indptr[node], indptr[node + 1]):
+        arrived[indices[e]] = 0.0
+    for k in range(count):
+        end = ends[k]
+        value = np.float32(-arrived[end])
+        arrived[end] = 0.0
+        is_better = value < worst[0] or (value == worst[0] and end < ids[0])
+        if value < 0.0 and is_better:
+            offer(worst, ids, float(value), end)
+    sort_list(worst, ids)
+
+
+@compiled(parallel=True)
+def _best_walked(
+    first_chunk: int,
+    last_chunk: int,
+    chunks: int,
+    indptr: Any,
+    indices: Any,
+    steps: int,
+    hub: int,
+    worst: Any,
+    ids: Any,
+) -> None:
+    """Fill (worst, ids) of shape (N, per_node) with the best partners of the chunks' nodes."""
+    nodes = indptr.size - 1
+    for chunk in prange(first_chunk, last_chunk):
+        shares, arrived = np.zeros(nodes), np.zeros(nodes)
+        at, ends = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
+        for node in range(chunk * nodes // chunks, (chunk + 1) * nodes // chunks):
+            shares[node], at[0], count = 1.0, node, 1
+            for step in range(steps):
+                limit = nodes if step == 0 else hub
+                count = _step(indptr, indices, shares, at, count, arrived, ends, limit)
+                shares, arrived = arrived, shares
+                at, ends = ends, at
+            _keep_best(node, indptr, indices, shares, at, count, worst[node], ids[node])
