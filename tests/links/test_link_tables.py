@@ -33,6 +33,7 @@ def test_tables_go_in_and_the_plan_is_saved(tmp_path: Path) -> None:
     assert np.array_equal(predictor.predict_proba(PAIRS), same.predict_proba(PAIRS))
     predictor.save(tmp_path / "model")
     loaded = LinkPredictor.load(tmp_path / "model")
+    assert loaded.plan.get_params() == predictor.plan.get_params()
     assert loaded.plan_ is not None
     assert predictor.plan_ is not None
     assert loaded.plan_.describe() == predictor.plan_.describe()

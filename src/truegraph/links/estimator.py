@@ -606,7 +606,7 @@ class LinkPredictor(BaseEstimator):
         """Write the fitted predictor to a folder: JSON and npz, no pickle."""
         check_is_fitted(self, "n_nodes_")
         plain = copy(self)
-        plain.random_state, plain.plan = self.seed_, None
+        plain.random_state = self.seed_
         saving.save(plain, folder)
 
     @classmethod
