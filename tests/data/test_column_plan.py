@@ -268,7 +268,7 @@ def test_features_of_estimators(table: pd.DataFrame) -> None:
     assert same is plan
     assert np.array_equal(head, points[:3])
     assert np.array_equal(new_points(table.tail(2), plan), points[-2:])
-    with pytest.warns(InputWarning, match="column 'plan' of X has categories .* not seen: gold"):
+    with pytest.warns(InputWarning, match="column 'plan' of X has categories .* not seen: gold "):
         new_points(table.assign(plan="gold"), plan)
     with pytest.raises(InputError, match="fitted on a table"):
         new_points(points, plan)

@@ -105,7 +105,7 @@ def _label_numbers(dataset: NodeDataset, path: str, target: str) -> np.ndarray |
     import pandas as pd
 
     from truegraph.data import read_labels
-    from truegraph.data.quantities import number_format
+    from truegraph.data.quantities import number_format, read_numbers
 
     if target == "class":
         return None
@@ -113,7 +113,7 @@ def _label_numbers(dataset: NodeDataset, path: str, target: str) -> np.ndarray |
     counts = texts[texts != ""].value_counts()
     words = pd.Series(counts.index, dtype=str)
     found = number_format(words, np.asarray(counts, dtype=np.int64)) if len(words) else None
-    values = np.full(len(words), np.nan) if found is None else found.read(words)
+    values = np.full(len(words), np.nan) if found is None else read_numbers(words, found)
     if np.isnan(values).any() or not len(values):
         if target == "number":
             wrong = words[np.isnan(values)].head(1).tolist() or [""]

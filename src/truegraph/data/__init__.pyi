@@ -20,12 +20,11 @@ from .interactions import Interactions, InteractionSplit, split_by_time, split_r
 from .node_files import read_labels, read_node_data
 from .node_splits import fixed_split, random_split
 from .planetoid import read_planetoid
-from .registry import DatasetInfo, InteractionInfo
+from .registry import DatasetInfo
 
 __all__ = [
     "ColumnPlan",
     "DatasetInfo",
-    "InteractionInfo",
     "InteractionSplit",
     "Interactions",
     "NodeDataset",

@@ -87,19 +87,7 @@ DataFrame
 
 
 def graph_names(graph: Any) -> list[Any] | None:
-    """Return the names that a graph gives its nodes, in the order of `as_adjacency`'s rows.
-
-    Parameters
-    ----------
-    graph : anything that `as_adjacency` understands
-
-    Returns
-    -------
-    names : list or None
-        The nodes of a NetworkX graph, the vertex attribute "name" of an igraph graph, the ends in
-        a table of edges, sorted (to be given to `as_adjacency` as `node_names`); None where nodes
-        are the numbers 0 to n - 1.
-    """
+    """Return the names that a graph gives its nodes, in the order of `as_adjacency`'s rows."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
     if "networkx" in libraries:
         names = list(graph.nodes)
@@ -124,19 +112,6 @@ def adjacency_from_edges(
 
     Direction is ignored, self-loops are dropped, and an edge that is listed more than once keeps
     its largest weight.
-
-    Parameters
-    ----------
-    sources, targets : ndarray of int, shape (n_edges,)
-        Node numbers from 0 to `n_nodes` - 1.
-    weights : ndarray of float, shape (n_edges,), or None
-        Edge weights; None means 1.
-    n_nodes : int
-        Number of nodes.
-
-    Returns
-    -------
-    adjacency : csr_array of float64, shape (n_nodes, n_nodes)
     """
     n_nodes = gate.whole_number("n_nodes", n_nodes, at_most=_MOST_NODES)
     first, second = (
@@ -288,15 +263,7 @@ def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None
 
 
 def to_igraph(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> igraph.Graph:
-    """Return an igraph graph with the edge attribute "weight", as leidenalg takes it.
-
-    Parameters
-    ----------
-    adjacency : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix.
-    node_names : sequence, optional
-        Becomes the vertex attribute "name"; by default vertices have numbers only.
-    """
+    """Return an igraph graph with the edge attribute "weight", as leidenalg takes it."""
     rows, columns, weights = _upper(adjacency)
     graph = import_extra("igraph").Graph(
         n=adjacency.shape[0],

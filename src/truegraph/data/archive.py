@@ -33,13 +33,7 @@ Arrays = Mapping[str, NDArray[Any]]
 
 
 def read_node_dataset(path: str | os.PathLike[str], name: str) -> NodeDataset:
-    """Read a node data set from an npz file of the layout above.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, or its arrays do not fit together.
-    """
+    """Read a node data set from an npz file of the layout above."""
     arrays = read_npz(path)
     if "y" not in arrays:
         raise InputError(

@@ -1,25 +1,32 @@
-"""How a column becomes numbers, as fitted: medians, scales, levels, axes of text.
+"""How a column becomes numbers, as fitted: means, scales, levels, axes of text.
 
 Every column of a table counts about the same in distances: whatever number of columns it becomes,
 their variances add up to about one. A missing or unknown value lies in the middle, equally far from
 all others as far as is known.
 
-skrub finds the axes of text; what it learned is kept as plain numbers and strings, so that a plan
-can be saved without a pickle and gives the same bits after loading.
+What was learned is kept as plain numbers and texts, so that a plan can be saved without a pickle
+and gives the same bits after loading.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from truegraph.data.column_kinds import LONGEST_NAME, Column, categories, dates, numbers
-from truegraph.data.quantities import NumberFormat
-from truegraph.saving import savable
+from truegraph.data.column_kinds import (
+    LONGEST_NAME,
+    Column,
+    categories,
+    check_cells,
+    dates,
+    numbers,
+    present,
+)
 from truegraph.wording import counted
 
 Block = NDArray[np.float64]
@@ -31,75 +38,56 @@ _LARGEST = float(np.finfo(np.float64).max)
 _DAYS_A_YEAR = 365.2425
 _SECONDS_A_DAY = 86400.0
 
-_PROSE = 200, (4, 4)  # axes; letters in a group: lab/choose/text_axes.py
-_NAMES = 30, (3, 4)  # as skrub's StringEncoder
-_MOST_TERMS = 10_000  # groups of letters, the most frequent ones
-_MOST_TO_FIT = 2_000  # different texts; more hardly change the axes
-_LONGEST = 2_000  # letters of a text that are read
-_AT_ONCE = 50_000
+# Axes, and what is counted: words of prose, groups of letters of names.
+_PROSE: tuple[int, dict[str, Any]] = 200, {"analyzer": "word"}  # lab/choose/text_axes.py
+_NAMES: tuple[int, dict[str, Any]] = 30, {"analyzer": "char_wb", "ngram_range": (3, 4)}  # as skrub
+_MOST_TERMS = 20_000  # the most frequent ones; rarer ones join few texts
+_MOST_TO_FIT = 10_000  # different texts; more hardly change the axes
+_LONGEST = 2_000  # letters of a text that are read; the beginning says what it is about
+_ROUNDS = 4  # of the randomised singular vectors: lab/choose/text_axes.py
+_AT_ONCE = 50_000  # texts, so that memory stays bounded
 
 
-class Encoder(Protocol):
-    """What has been learned of one column, and how that turns it into numbers."""
-
-    kind: ClassVar[str]
-
-    def transform(self, values: pd.Series) -> Block:
-        """Return the numbers of a column, shape (n_rows, n_parts)."""
-
-    def parts(self) -> list[str]:
-        """Return what the columns of numbers are called after the name of the table's column."""
-
-    def words(self) -> str:
-        """Return what becomes of the column, for people."""
+def fitted(column: Column, values: pd.Series, scaled: bool) -> Column:
+    """Return a column with what turns it into numbers; values have the shape (n_rows,)."""
+    learned, parts, becomes = _FITS[column.kind](values, column.written)
+    learned["scaled"] = scaled
+    return replace(column, learned=learned, parts=tuple(parts), becomes=becomes)
 
 
-@savable
-@dataclass(frozen=True)
-class Numbers:
-    """A column of numbers.
+def encoded(column: Column, values: pd.Series) -> Block:
+    """Return the numbers of a fitted column, shape (n_rows, n_parts)."""
+    check_cells(values)
+    return _ENCODES[column.kind](values, column.written, column.learned)
 
-    Attributes
-    ----------
-    written : NumberFormat or None
-        How its text is written.
-    centre : float
-        The mean, which also stands for missing values.
-    spread : float
-        The standard deviation, without outliers.
-    scaled : bool
-        False keeps the numbers as they are.
-    """
 
-    written: NumberFormat | None
-    centre: float
-    spread: float
-    scaled: bool
-    kind: ClassVar[str] = "number"
+def unread(column: Column, values: pd.Series) -> NDArray[np.bool_]:
+    """Return which cells are there, but do not read as the fitted ones did, shape (n_rows,)."""
+    known = present(values, column.kind)
+    if column.kind == "number":
+        return known & np.isnan(numbers(values, column.written))
+    if column.kind == "date":
+        return known & dates(values, column.written).isna().to_numpy()
+    if column.kind == "category":
+        return known & ~np.isin(categories(values).astype(str), column.learned["levels"])
+    return np.zeros(len(values), dtype=bool)
 
-    @classmethod
-    def fit(cls, values: pd.Series, scaled: bool, column: Column) -> Self:
-        """Measure the known values."""
-        written = column.written if isinstance(column.written, NumberFormat) else None
-        return cls(written, *_measured(numbers(values, written)), scaled)
 
-    def reads(self, values: pd.Series) -> NDArray[np.bool_]:
-        """Return which cells are numbers."""
-        return np.isfinite(numbers(values, self.written))
+def unscaled(column: Column) -> Column:
+    """Return a column of numbers that are taken as they are."""
+    becomes = "1 column as it is" if column.kind == "number" else column.becomes
+    return replace(column, learned={**column.learned, "scaled": False}, becomes=becomes)
 
-    def transform(self, values: pd.Series) -> Block:
-        """Return the column, shape (n_rows, 1)."""
-        found = numbers(values, self.written)
-        filled = np.where(np.isnan(found), self.centre, found)
-        return (_squashed(filled, self.centre, self.spread) if self.scaled else filled)[:, None]
 
-    def parts(self) -> list[str]:
-        """Return the one part."""
-        return [""]
+def _fit_numbers(values: pd.Series, written: Any) -> Any:
+    centre, spread = _measured(numbers(values, written))
+    return {"centre": centre, "spread": spread}, [""], "1 column, standardised"
 
-    def words(self) -> str:
-        """Return what becomes of the column."""
-        return "1 column, standardised" if self.scaled else "1 column as it is"
+
+def _encode_numbers(values: pd.Series, written: Any, learned: dict[str, Any]) -> Block:
+    found = numbers(values, written)
+    filled = np.where(np.isnan(found), learned["centre"], found)
+    return _scaled(filled, learned)[:, None]
 
 
 def _measured(values: Block) -> tuple[float, float]:
@@ -116,97 +104,55 @@ def _measured(values: Block) -> tuple[float, float]:
     return float(known.mean()) * size, min(float(known.std()) * size, _LARGEST) or 1.0
 
 
-def _squashed(values: Block, centre: float, spread: float) -> Block:
+def _scaled(values: Block, learned: dict[str, Any]) -> Block:
     """Return scaled values, straight in the middle and level at the bound."""
+    if not learned["scaled"]:
+        return values
     with np.errstate(over="ignore"):
-        scaled = np.clip((values - centre) / spread, -_HUGE, _HUGE)
+        scaled = np.clip((values - learned["centre"]) / learned["spread"], -_HUGE, _HUGE)
     return scaled / np.sqrt(1.0 + np.square(scaled / _BOUND))
 
 
-@savable
-@dataclass(frozen=True)
-class Categories:
-    """A column of categories: one 0/1 column each; two that differ are sqrt(2) apart."""
-
-    levels: tuple[str, ...]
-    kind: ClassVar[str] = "category"
-
-    @classmethod
-    def fit(cls, values: pd.Series, scaled: bool, column: Column) -> Self:
-        """Collect the categories, in alphabetical order."""
-        return cls(tuple(sorted(_different(values))))
-
-    def transform(self, values: pd.Series) -> Block:
-        """Return one column per category, all zero where it is missing or new."""
-        codes = pd.Index(self.levels).get_indexer(pd.Index(categories(values)))
-        block = np.zeros((len(codes), len(self.levels)))
-        known = codes >= 0
-        block[known, codes[known]] = 1.0
-        return block
-
-    def unknown(self, values: pd.Series) -> list[str]:
-        """Return the categories that were not there at the fit."""
-        return sorted(_different(values) - set(self.levels))
-
-    def parts(self) -> list[str]:
-        """Return one part per category."""
-        return [f"={level}" for level in self.levels]
-
-    def words(self) -> str:
-        """Return what becomes of the column."""
-        return f"{counted(len(self.levels), 'column')}: one per category"
+def _fit_categories(values: pd.Series, _: Any) -> Any:
+    levels = sorted(different(values))
+    becomes = f"{counted(len(levels), 'column')}: one per category"
+    return {"levels": levels}, [f"={level}" for level in levels], becomes
 
 
-def _different(values: pd.Series) -> set[str]:
+def _encode_categories(values: pd.Series, _: Any, learned: dict[str, Any]) -> Block:
+    """Return one 0/1 column per category, all zero where it is missing or new."""
+    codes = pd.Index(learned["levels"]).get_indexer(pd.Index(categories(values)))
+    block = np.zeros((len(codes), len(learned["levels"])))
+    known = codes >= 0
+    block[known, codes[known]] = 1.0
+    return block
+
+
+def different(values: pd.Series) -> set[str]:
+    """Return the different categories or texts of a column."""
     return {value for value in pd.unique(categories(values)) if isinstance(value, str)}
 
 
-@savable
-@dataclass(frozen=True)
-class Dates:
-    """A column of dates: the elapsed time, the season and, if given, the hour."""
+def _fit_dates(values: pd.Series, written: Any) -> Any:
+    days = _days(dates(values, written))
+    centre, spread = _measured(days)
+    has_hours = bool((days[np.isfinite(days)] % 1.0 != 0.0).any())
+    parts = [": time", ": season sin", ": season cos"]
+    parts += [": hour sin", ": hour cos"] if has_hours else []
+    becomes = f"{counted(len(parts), 'column')}: time and season"
+    return {"centre": centre, "spread": spread, "has_hours": has_hours}, parts, becomes
 
-    formats: tuple[str, ...] | None
-    centre: float
-    spread: float
-    has_hours: bool
-    scaled: bool
-    kind: ClassVar[str] = "date"
 
-    @classmethod
-    def fit(cls, values: pd.Series, scaled: bool, column: Column) -> Self:
-        """Measure the days, and see whether there are times of day."""
-        formats = column.written if isinstance(column.written, tuple) else None
-        days = _days(dates(values, formats))
-        centre, spread = _measured(days)
-        has_hours = bool((days[np.isfinite(days)] % 1.0 != 0.0).any())
-        return cls(formats, centre, spread, has_hours, scaled)
-
-    def reads(self, values: pd.Series) -> NDArray[np.bool_]:
-        """Return which cells are dates."""
-        return dates(values, self.formats).notna().to_numpy()
-
-    def transform(self, values: pd.Series) -> Block:
-        """Return days, the season as a point on a circle and, if given, the hour as another."""
-        days = _days(dates(values, self.formats))
-        turns = [days / _DAYS_A_YEAR] + ([days % 1.0] if self.has_hours else [])
-        circles = [part(2.0 * np.pi * turn) for turn in turns for part in (np.sin, np.cos)]
-        known = np.isfinite(days)
-        circles = [np.where(known, circle, 0.0) for circle in circles]
-        filled = np.where(known, days, self.centre)
-        if not self.scaled:
-            return np.column_stack([filled, *circles])
-        elapsed = _squashed(filled, self.centre, self.spread)
-        return np.column_stack([elapsed, *circles]) / np.sqrt(1 + len(turns))
-
-    def parts(self) -> list[str]:
-        """Return the parts: time, season, hour."""
-        hours = [": hour sin", ": hour cos"] if self.has_hours else []
-        return [": time", ": season sin", ": season cos", *hours]
-
-    def words(self) -> str:
-        """Return what becomes of the column."""
-        return f"{counted(len(self.parts()), 'column')}: time and season"
+def _encode_dates(values: pd.Series, written: Any, learned: dict[str, Any]) -> Block:
+    """Return days, the season as a point on a circle and, if given, the hour as another."""
+    days = _days(dates(values, written))
+    turns = [days / _DAYS_A_YEAR] + ([days % 1.0] if learned["has_hours"] else [])
+    circles = [part(2.0 * np.pi * turn) for turn in turns for part in (np.sin, np.cos)]
+    known = np.isfinite(days)
+    circles = [np.where(known, circle, 0.0) for circle in circles]
+    elapsed = _scaled(np.where(known, days, learned["centre"]), learned)
+    block = np.column_stack([elapsed, *circles])
+    return block / np.sqrt(1 + len(turns)) if learned["scaled"] else block
 
 
 def _days(values: pd.Series) -> Block:
@@ -215,74 +161,54 @@ def _days(values: pd.Series) -> Block:
     return np.where(values.notna(), seconds / _SECONDS_A_DAY, np.nan)
 
 
-@savable
-@dataclass(frozen=True, eq=False)
-class Texts:
-    """A column of text, or of more categories than get columns of their own.
+def _fit_texts(values: pd.Series, _: Any) -> Any:
+    """Find the axes of the different texts.
 
-    Groups of letters are counted and weighted by how rare they are (TF-IDF), the counts are
-    condensed to axes, and every row is brought to length one: rows of like meaning, and names of
-    like spelling, are near one another.
-
-    Attributes
-    ----------
-    letters : tuple of two int
-        Sizes of the groups.
-    terms : ndarray of str, shape (n_terms,)
-    rarity : ndarray of float64, shape (n_terms,)
-    axes : ndarray of float32, shape (n_terms, n_axes)
-    centre : ndarray of float64, shape (n_axes,)
-        Mean of the rows, taken away from all; a missing text has the zero vector.
+    Words, or groups of letters, are counted and weighted by how rare they are (TF-IDF), the counts
+    are condensed to axes, and every row is brought to length one.
     """
+    from sklearn.decomposition import TruncatedSVD
+    from threadpoolctl import threadpool_limits
 
-    letters: tuple[int, int]
-    terms: NDArray[np.str_]
-    rarity: NDArray[np.float64]
-    axes: NDArray[np.float32]
-    centre: NDArray[np.float64]
-    kind: ClassVar[str] = "text"
-
-    @classmethod
-    def fit(cls, values: pd.Series, scaled: bool, column: Column) -> Self:
-        """Find the axes of the different values."""
-        from skrub import StringEncoder
-        from threadpoolctl import threadpool_limits
-
-        unique = pd.Series(sorted(_different(values)), dtype="str", name="text")
-        unique = unique.sample(min(len(unique), _MOST_TO_FIT), random_state=0).str[:_LONGEST]
-        most, letters = _PROSE if unique.str.len().mean() > LONGEST_NAME else _NAMES
-        terms = _terms(unique, letters)
-        width = max(1, min(most, len(unique) - 1, len(terms) - 1))
-        encoder = StringEncoder(
-            width, ngram_range=letters, vocabulary=terms.tolist(), random_state=0
-        )
+    texts = pd.Series(sorted(different(values)), dtype="str")
+    texts = texts.sample(min(len(texts), _MOST_TO_FIT), random_state=0).str[:_LONGEST]
+    most, options = _PROSE if texts.str.len().mean() > LONGEST_NAME else _NAMES
+    vectoriser = _counted_terms(texts, options)
+    rows = vectoriser.transform(texts)
+    width = max(1, min(most, rows.shape[0] - 1, rows.shape[1] - 1))
+    axes = np.eye(rows.shape[1])
+    if rows.shape[1] > width:
         with threadpool_limits(1):  # the number of threads must not change the last bits
-            rows = np.asarray(encoder.fit_transform(unique))
-        axes = encoder.tsvd_.components_.T if hasattr(encoder, "tsvd_") else np.eye(len(terms))
-        rarity = np.asarray(encoder.vectorizer_.idf_, dtype=np.float64)
-        centre = _of_length_one(rows.astype(np.float64)).mean(axis=0)
-        return cls(letters, terms, rarity, axes[:, :width].astype(np.float32), centre)
+            axes = TruncatedSVD(width, n_iter=_ROUNDS, random_state=0).fit(rows).components_.T
+    learned = {
+        "options": options,
+        "terms": vectoriser.get_feature_names_out().astype(str),
+        "rarity": vectoriser.idf_,
+        "axes": axes[:, :width].astype(np.float32),
+    }
+    learned["centre"] = _of_length_one(_on_axes(vectoriser, texts, learned["axes"])).mean(axis=0)
+    what = "words" if options["analyzer"] == "word" else "groups of letters"
+    becomes = f"{counted(width, 'column')}: axes of its {what} (TF-IDF)"
+    return learned, [f": text {number}" for number in range(1, width + 1)], becomes
 
-    def transform(self, values: pd.Series) -> Block:
-        """Return one row per text; zero where it is missing."""
-        vectoriser = _vectoriser(self.letters, vocabulary=self.terms.tolist())
-        vectoriser.idf_ = self.rarity
-        codes, unique = pd.factorize(categories(values), use_na_sentinel=True)
-        rows = np.zeros((len(unique) + 1, len(self.centre)))
-        for start in range(0, len(unique), _AT_ONCE):
-            texts = [text[:_LONGEST] for text in unique[start : start + _AT_ONCE]]
-            part = vectoriser.transform(texts).astype(np.float32) @ self.axes
-            rows[start : start + len(texts)] = _of_length_one(part.astype(np.float64))
-        rows[rows.any(axis=1)] -= self.centre
-        return rows[codes]
 
-    def parts(self) -> list[str]:
-        """Return one part per axis."""
-        return [f": text {number}" for number in range(1, len(self.centre) + 1)]
+def _encode_texts(values: pd.Series, _: Any, learned: dict[str, Any]) -> Block:
+    """Return one row per text; zero where it is missing."""
+    vectoriser = _vectoriser(learned["options"], vocabulary=learned["terms"].tolist())
+    vectoriser.idf_ = learned["rarity"]
+    codes, unique = pd.factorize(categories(values), use_na_sentinel=True)
+    rows = np.zeros((len(unique) + 1, len(learned["centre"])))
+    for start in range(0, len(unique), _AT_ONCE):
+        texts = [text[:_LONGEST] for text in unique[start : start + _AT_ONCE]]
+        part = _on_axes(vectoriser, texts, learned["axes"])
+        rows[start : start + len(texts)] = _of_length_one(part)
+    rows[rows.any(axis=1)] -= learned["centre"]
+    return rows[codes]
 
-    def words(self) -> str:
-        """Return what becomes of the column."""
-        return f"{counted(len(self.centre), 'column')}: axes of its groups of letters (TF-IDF)"
+
+def _on_axes(vectoriser: Any, texts: Any, axes: NDArray[np.float32]) -> Block:
+    found: Block = (vectoriser.transform(texts).astype(np.float32) @ axes).astype(np.float64)
+    return found
 
 
 def _of_length_one(rows: Block) -> Block:
@@ -291,65 +217,40 @@ def _of_length_one(rows: Block) -> Block:
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
 
 
-def _vectoriser(letters: tuple[int, int], **options: Any) -> Any:
-    """Return the vectoriser of skrub's StringEncoder."""
+def _vectoriser(options: dict[str, Any], **more: Any) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(analyzer="char_wb", ngram_range=letters, **options)
+    return TfidfVectorizer(sublinear_tf=True, **options, **more)
 
 
-def _terms(texts: pd.Series, letters: tuple[int, int]) -> NDArray[np.str_]:
-    """Return the groups of letters that occur most often, and in two texts if possible."""
+def _counted_terms(texts: pd.Series, options: dict[str, Any]) -> Any:
+    """Return a vectoriser of the terms that occur most often, and in two texts if possible."""
     for fewest in (2, 1):
         try:
-            found = _vectoriser(letters, min_df=fewest, max_features=_MOST_TERMS).fit(texts)
-        except ValueError:  # no group is in so many texts
+            return _vectoriser(options, min_df=fewest, max_features=_MOST_TERMS).fit(texts)
+        except ValueError:  # no term is in so many texts
             continue
-        return np.array(sorted(found.vocabulary_))
-    return np.array([" "])
+    return _vectoriser(options, vocabulary=[" "]).fit(texts)
 
 
-@savable
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """A column whose cells are lists of numbers, such as embeddings: one block of columns.
+def _fit_lists(values: pd.Series, _: Any) -> Any:
+    rows = _stacked(values.dropna(), None)
+    learned = {
+        "centre": rows.mean(axis=0),
+        "spread": float(np.sqrt(rows.var(axis=0).sum())) or 1.0,  # all columns keep their share
+    }
+    width = rows.shape[1]
+    becomes = f"{counted(width, 'column')}: its numbers, with one scale"
+    return learned, [f"[{number}]" for number in range(width)], becomes
 
-    Attributes
-    ----------
-    centre : ndarray of float64, shape (n_columns,)
-        The mean, which also stands for missing lists.
-    spread : float
-        Root of the sum of the variances; all columns keep their share of it.
-    scaled : bool
-    """
 
-    centre: NDArray[np.float64]
-    spread: float
-    scaled: bool
-    kind: ClassVar[str] = "block"
-
-    @classmethod
-    def fit(cls, values: pd.Series, scaled: bool, column: Column) -> Self:
-        """Measure the lists that are there."""
-        rows = _stacked(values.dropna(), None)
-        spread = float(np.sqrt(rows.var(axis=0).sum())) or 1.0
-        return cls(rows.mean(axis=0), spread, scaled)
-
-    def transform(self, values: pd.Series) -> Block:
-        """Return the lists, shape (n_rows, n_columns)."""
-        rows = np.tile(self.centre, (len(values), 1))
-        known = values.notna().to_numpy()
-        if known.any():
-            rows[known] = _stacked(values[known], len(self.centre))
-        return (rows - self.centre) / self.spread if self.scaled else rows
-
-    def parts(self) -> list[str]:
-        """Return one part per number of a list."""
-        return [f"[{number}]" for number in range(len(self.centre))]
-
-    def words(self) -> str:
-        """Return what becomes of the column."""
-        return f"{counted(len(self.centre), 'column')}: its numbers, with one scale"
+def _encode_lists(values: pd.Series, _: Any, learned: dict[str, Any]) -> Block:
+    centre = learned["centre"]
+    rows = np.tile(centre, (len(values), 1))
+    known = present(values, "block")
+    if known.any():
+        rows[known] = _stacked(values[known], len(centre))
+    return (rows - centre) / learned["spread"] if learned["scaled"] else rows
 
 
 def _stacked(values: pd.Series, width: int | None) -> Block:
@@ -359,6 +260,17 @@ def _stacked(values: pd.Series, width: int | None) -> Block:
     return np.asarray(gate.table(name, np.stack(values.tolist()), shape=(None, width)))
 
 
-ENCODERS: dict[str, Any] = {
-    encoder.kind: encoder for encoder in (Numbers, Categories, Dates, Texts, Lists)
+_FITS: dict[str, Callable[[pd.Series, Any], Any]] = {
+    "number": _fit_numbers,
+    "category": _fit_categories,
+    "date": _fit_dates,
+    "text": _fit_texts,
+    "block": _fit_lists,
+}
+_ENCODES: dict[str, Callable[[pd.Series, Any, dict[str, Any]], Block]] = {
+    "number": _encode_numbers,
+    "category": _encode_categories,
+    "date": _encode_dates,
+    "text": _encode_texts,
+    "block": _encode_lists,
 }

@@ -5,16 +5,26 @@ Nothing here depends on labels or on other tables: what a column is shows in its
 
 from __future__ import annotations
 
+import datetime
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from numbers import Number
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from truegraph.data.quantities import NumberFormat, number_format
+from truegraph.data.quantities import (
+    PLAIN,
+    NumberFormat,
+    format_words,
+    number_format,
+    read_numbers,
+)
 from truegraph.errors import InputError
 from truegraph.saving import savable
 from truegraph.suggestions import suggestion
@@ -23,10 +33,11 @@ KINDS = ("number", "category", "date", "text", "block")
 
 MOST_CATEGORIES = 40  # as skrub's TableVectorizer
 _SHARE_OF_CATEGORIES = 0.7  # more different values than this per row are names, not categories
-_SHARE_THAT_DECIDES = 0.95  # of the values that must read as dates
+_SHARE_THAT_DECIDES = 0.95  # of the values that must read as dates: a few gaps have other words
 _FEWEST_ROWS_TO_COUNT = 10  # 1, 2, 3 may well be measurements
 LONGEST_NAME = 40  # letters on average; longer text is prose
-_SAMPLE = 200  # dates whose format is guessed
+_SAMPLE = 200  # dates whose format is guessed; more take time and tell no more
+_ISO = ("ISO8601",)
 
 # What stands for a missing value; the list of skrub's and pandas' readers, and dashes.
 _MISSING = {"", "-", "--", "—", "?", "...", "na", "n/a", "#n/a", "#na", "<na>", "nan", "null"}
@@ -41,12 +52,17 @@ _CODE_NAME = re.compile(
     r"iban|bic|isbn|ean|upc|gtin|sku|ssn)(?:$|[^a-z])"
 )
 _LOOKS_LIKE_DATE = r"\s*(?:\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}|\d{1,2}[ -]\w+[ -]\d{4}|\w+ \d+, )"
+# Cells that say what they are when they are written out; others may write their address.
+_WRITABLE = (
+    *(str, Number, datetime.date, datetime.time, datetime.timedelta, np.generic),
+    *(UUID, PurePath, pd.Period, pd.Interval),
+)
 
 
 @savable
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Column:
-    """A column and what it is.
+    """A column, what it is and, once fitted, how it becomes numbers.
 
     Attributes
     ----------
@@ -54,26 +70,27 @@ class Column:
     kind : {"id", "number", "category", "date", "text", "block", "unused"}
     why : str
         For an id or an unused column the reason, for numbers how they are written, for people.
-    written : NumberFormat or tuple of str or None
+    written : tuple or None
         How the numbers or dates of a column of text are written.
+    learned : dict
+        Means, scales, levels, axes: what `column_encoders` measured.
+    parts : tuple of str
+        What its columns of numbers are called after its name.
+    becomes : str
+        What becomes of it, for people.
     """
 
     name: str
     kind: str
     why: str = ""
-    written: NumberFormat | tuple[str, ...] | None = None
+    written: tuple[Any, ...] | None = None
+    learned: dict[str, Any] = field(default_factory=dict)
+    parts: tuple[str, ...] = ()
+    becomes: str = ""
 
 
 def recognise(frame: pd.DataFrame, id_column: str | None) -> list[Column]:
-    """Return what every column of a table is, in its order.
-
-    Parameters
-    ----------
-    frame : DataFrame of shape (n_rows, n_columns)
-    id_column : str or None
-        "auto" looks for the column that names the rows, None takes none, anything else is its
-        name.
-    """
+    """Return what every column of a table is; id_column is a name, None, or "auto" to find it."""
     if id_column not in (None, "auto"):
         check_known(str(id_column), frame, "id_column")
     found = [column_kind(frame[name]) for name in frame.columns]
@@ -87,12 +104,10 @@ _COUNTS = "its values count up by one"
 
 
 def _ids(frame: pd.DataFrame, kinds: dict[str, str], wanted: str | None) -> dict[str, Column]:
-    if wanted is None:
+    if wanted is None or (wanted == "auto" and frame.shape[1] < 2):
         return {}
     if wanted != "auto":
         return {wanted: Column(wanted, "id")}
-    if frame.shape[1] < 2:
-        return {}
     reasons = {name: _why_id(frame, name, kind) for name, kind in kinds.items()}
     # A name says more than unique text, and both say more than counting.
     order = (_NAMED, _TEXT_IN_FRONT, _COUNTS)
@@ -116,7 +131,7 @@ def _why_id(frame: pd.DataFrame, name: str, kind: str) -> str:
         steps = np.diff(pd.to_numeric(values))
         counted = len(values) >= _FEWEST_ROWS_TO_COUNT and bool((steps == 1).all())
         return _COUNTS if counted else ""
-    in_front = name == frame.columns[0] and values.str.len().mean() <= LONGEST_NAME
+    in_front = name == frame.columns[0] and values.astype("str").str.len().mean() <= LONGEST_NAME
     return _TEXT_IN_FRONT if in_front and kind == "text" else ""
 
 
@@ -145,6 +160,20 @@ def is_text(values: pd.Series) -> bool:
     return bool(pd.api.types.is_string_dtype(values.dtype) or values.dtype == object)
 
 
+def check_cells(values: pd.Series) -> None:
+    """Raise where cells are objects, bytes or mappings, which say nothing when written out."""
+    if values.dtype != object or is_block(values):
+        return
+    known = values.dropna()
+    bad = known[[not isinstance(cell, _WRITABLE) for cell in known]]
+    if len(bad):
+        kind = type(bad.iloc[0]).__name__
+        raise InputError(
+            f"column {str(values.name)!r} holds cells of type {kind}; turn them into numbers or "
+            "text, each in a column of its own, or drop the column."
+        )
+
+
 def column_kind(values: pd.Series) -> Column:
     """Return what a column is that is not an id."""
     name, kind = str(values.name), values.dtype.kind
@@ -153,6 +182,7 @@ def column_kind(values: pd.Series) -> Column:
             f"Complex data not supported: column {name!r} holds complex numbers; take the real "
             "part or the size."
         )
+    check_cells(values)
     if is_block(values):
         return Column(name, "block")
     known = (cleaned(values) if is_text(values) else values).dropna()
@@ -167,7 +197,7 @@ def column_kind(values: pd.Series) -> Column:
     if kind == "b" or isinstance(values.dtype, pd.CategoricalDtype):
         return _category_or_text(name, known, different)
     if pd.api.types.is_numeric_dtype(values.dtype):
-        return _number_or_code(name, known, different, NumberFormat())
+        return _number_or_code(name, known, different)
     return _text_kind(name, known, different)
 
 
@@ -186,7 +216,9 @@ def is_block(values: pd.Series) -> bool:
     return True
 
 
-def _number_or_code(name: str, known: pd.Series, different: int, written: NumberFormat) -> Column:
+def _number_or_code(
+    name: str, known: pd.Series, different: int, written: NumberFormat = PLAIN, words: str = ""
+) -> Column:
     whole = bool((known % 1 == 0).all())
     if whole and _CODE_NAME.search(name.strip().lower()):
         return _code(name, known, different)
@@ -195,12 +227,7 @@ def _number_or_code(name: str, known: pd.Series, different: int, written: Number
         if different <= MOST_CATEGORIES:
             return Column(name, "category")
         return Column(name, "unused", f"{different:,} different keys of other things")
-    return Column(name, "number", written.words, None if is_plain(written) else written)
-
-
-def is_plain(written: NumberFormat) -> bool:
-    """Return whether numbers are written as Python writes them."""
-    return written == NumberFormat()
+    return Column(name, "number", words, written)
 
 
 def _code(name: str, known: pd.Series, different: int) -> Column:
@@ -220,7 +247,8 @@ def _text_kind(name: str, known: pd.Series, different: int) -> Column:
     written = number_format(unique, weights)
     if written is not None:
         values = pd.Series(numbers(known, written)).dropna()
-        return _number_or_code(name, values, values.nunique(), written)
+        words = format_words(unique, written)
+        return _number_or_code(name, values, values.nunique(), written, words)
     formats = _date_formats(unique, weights)
     if formats:
         return Column(name, "date", written=formats)
@@ -260,7 +288,7 @@ def _guessed_format(cells: pd.Series) -> str | None:
     except ValueError:
         return None
     if guess.startswith("%Y-%m-%d"):
-        return "ISO8601"
+        return _ISO[0]
     return guess.replace("%m.%d.", "%d.%m.")  # with points the day always comes first
 
 
@@ -270,22 +298,29 @@ def cleaned(values: pd.Series) -> pd.Series:
     return text.where(values.notna() & ~text.str.lower().isin(_MISSING))
 
 
-def numbers(values: pd.Series, written: Any = None) -> NDArray[np.float64]:
+def present(values: pd.Series, kind: str) -> NDArray[np.bool_]:
+    """Return which cells are there, as far as a column of this kind is concerned."""
+    if not is_text(values) or kind == "block":
+        return values.notna().to_numpy()
+    known = cleaned(values)
+    is_word = kind not in ("number", "date") or known.str.lower() != NO_NUMBER
+    return (known.notna() & is_word).to_numpy()
+
+
+def numbers(values: pd.Series, written: tuple[Any, ...] | None = None) -> NDArray[np.float64]:
     """Return a column as float64, NaN where a value is not a finite number."""
-    if values.dtype.kind == "m":
+    kind = values.dtype.kind
+    if kind == "m":
         array = values.dt.total_seconds().to_numpy(np.float64, na_value=np.nan)
     elif is_text(values):
-        array = by_value(values, lambda cells: _read(cells, written)).to_numpy(np.float64)
+        read = partial(read_numbers, written=written or PLAIN)
+        array = by_value(values, read).to_numpy(np.float64)
+    elif kind == "M" or isinstance(values.dtype, pd.CategoricalDtype | pd.DatetimeTZDtype):
+        array = np.full(len(values), np.nan)
     else:
         array = values.to_numpy(dtype=np.float64, na_value=np.nan)
         _check_distinct(values, array)
     return np.where(np.isfinite(array), array, np.nan)
-
-
-def _read(cells: pd.Series, written: NumberFormat | None) -> pd.Series:
-    if written is None:
-        return pd.to_numeric(cells, errors="coerce")
-    return pd.Series(written.read(cells))
 
 
 def _check_distinct(values: pd.Series, floats: NDArray[np.float64]) -> None:
@@ -301,10 +336,10 @@ def _check_distinct(values: pd.Series, floats: NDArray[np.float64]) -> None:
 
 def dates(values: pd.Series, formats: tuple[str, ...] | None) -> pd.Series:
     """Return a column as dates without a time zone, missing where a value is none."""
-    if formats is None:
-        return _without_zone(pd.to_datetime(values, errors="coerce", utc=True))
+    if values.dtype.kind == "M" or isinstance(values.dtype, pd.DatetimeTZDtype):
+        return _without_zone(pd.to_datetime(values, utc=True))
     found = pd.Series(pd.NaT, index=values.index, dtype="datetime64[s]")
-    for one in formats:
+    for one in (formats or _ISO) if is_text(values) else ():
         parsed = by_value(values, partial(pd.to_datetime, format=one, errors="coerce", utc=True))
         found = found.fillna(_without_zone(parsed))
     return found

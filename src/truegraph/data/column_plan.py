@@ -16,7 +16,6 @@ and its unique values), 1 missing value filled
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,16 +24,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from truegraph.data.column_encoders import ENCODERS, Categories, Encoder, Numbers
+from truegraph.data.column_encoders import encoded, fitted, unread, unscaled
 from truegraph.data.column_kinds import (
     KINDS,
-    NO_NUMBER,
     Column,
     check_known,
-    cleaned,
     column_kind,
-    is_text,
     numbers,
+    present,
     recognise,
 )
 from truegraph.data.frames import as_pandas, is_frame
@@ -53,9 +50,9 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
 
     Numbers are standardised and level off at two standard deviations; categories become
     0/1 columns; dates become elapsed time and season; text and columns of more than 40 categories
-    become axes of their groups of letters; lists of numbers, such as embeddings, are taken as they
-    are, with one scale. Each column of the table counts about the same in distances, and missing
-    values lie in the middle.
+    become axes of their words, short texts of their groups of letters; lists of numbers, such as
+    embeddings, are taken as they are, with one scale. Each column of the table counts about the
+    same in distances, and missing values lie in the middle.
 
     A table of nothing but numbers in one unit is taken as the array that it is: its columns keep
     their sizes. That is so for columns called a (cm), b (cm), ..., for columns called x0, x1, ...
@@ -81,8 +78,8 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
     ----------
     columns_ : list of Column
         What every column of the fitted table is, in its order.
-    encoders_ : dict of str to Encoder
-        How each used column becomes numbers.
+    encoders_ : dict of str to Column
+        The columns that become numbers.
     missing_ : dict of str to int
         Missing values that were filled, by column.
     unreadable_ : dict of str to tuple of (int, str)
@@ -116,22 +113,31 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         if not len(frame):
             raise InputError("the table has no rows.")
         self.columns_ = self._recognised(frame, is_array=not is_frame(X))
-        self.encoders_: dict[str, Any] = {}
         self.missing_: dict[str, int] = {}
         self.unreadable_: dict[str, tuple[int, str]] = {}
-        for column in self.columns_:
-            if column.kind in ENCODERS:
-                self._fit_column(column, frame[column.name])
+        used = [column for column in self.columns_ if column.kind in KINDS]
+        self.encoders_ = {
+            one.name: fitted(one, frame[one.name], self.scale != "none") for one in used
+        }
         if not self.encoders_:
             reasons = "; ".join(f"{one.name}: {one.why or one.kind}" for one in self.columns_)
             raise InputError(
                 f"no column of the table is usable (n_samples = {len(frame)}; {reasons}); add one, "
                 "or name those to use."
             )
+        for name, column in self.encoders_.items():
+            self._count_gaps(column, frame[name])
         if self.scale == "auto" and _are_in_one_unit(self.encoders_, frame):
-            kept = self.encoders_.items()
-            self.encoders_ = {name: replace(one, scaled=False) for name, one in kept}
+            self.encoders_ = {name: unscaled(one) for name, one in self.encoders_.items()}
         return self
+
+    def _count_gaps(self, column: Column, values: pd.Series) -> None:
+        bad = unread(column, values)
+        if bad.any():
+            self.unreadable_[column.name] = int(bad.sum()), str(values[bad].iloc[0]).strip()
+        missing = int((bad | ~present(values, column.kind)).sum())
+        if missing:
+            self.missing_[column.name] = missing
 
     def _frame(self, X: Any, *, reset: bool) -> pd.DataFrame:
         """Return the table as a pandas one; the columns of an array are called x0, x1, ..."""
@@ -140,6 +146,8 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
             if reset:
                 validate_data(self, frame, skip_check_array=True)
             return frame
+        if isinstance(X, np.ma.MaskedArray):
+            X = np.ma.filled(X.astype(np.float64), np.nan)
         array = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite="allow-nan")
         frame = pd.DataFrame({f"x{place}": column for place, column in enumerate(array.T)})
         return frame.infer_objects()
@@ -165,22 +173,6 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
                 found.append(Column(column.name, "unused", "not requested"))
         return found + [Column(name, "unused", "dropped on request") for name in self.drop]
 
-    def _fit_column(self, column: Column, values: pd.Series) -> None:
-        encoder = ENCODERS[column.kind].fit(values, self.scale != "none", column)
-        self.encoders_[column.name] = encoder
-        given = cleaned(values) if is_text(values) and column.kind != "block" else values
-        bad = np.zeros(len(values), dtype=bool)
-        if column.kind in ("number", "date") and is_text(values):
-            there = given.notna() & (given.str.lower() != NO_NUMBER)
-            bad = there.to_numpy() & ~encoder.reads(values)
-        if bad.any():
-            self.unreadable_[column.name] = int(bad.sum()), str(given[bad].iloc[0])
-        missing = int(given.isna().sum() + bad.sum())
-        if column.kind in ("number", "date") and is_text(values):
-            missing = int((~encoder.reads(values)).sum())
-        if missing:
-            self.missing_[column.name] = missing
-
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Return the points of a table with the columns of the fitted one.
 
@@ -202,12 +194,12 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
                 f"the table lacks the columns {', '.join(lacking)}, which the plan was fitted "
                 f"with; found {', '.join(map(str, frame.columns))}; add or rename them."
             )
-        widths = [len(encoder.parts()) for encoder in self.encoders_.values()]
-        points = np.empty((len(frame), sum(widths)))
+        points = np.empty((len(frame), sum(len(one.parts) for one in self.encoders_.values())))
         end = 0
-        for (name, encoder), width in zip(self.encoders_.items(), widths, strict=True):
-            points[:, end : end + width] = encoder.transform(frame[name])
-            end += width
+        for name, column in self.encoders_.items():
+            block = encoded(column, frame[name])
+            points[:, end : end + block.shape[1]] = block
+            end += block.shape[1]
         return points
 
     def ids(self, X: Any) -> list[Any] | None:
@@ -222,20 +214,39 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
         """Name of the column that names the rows, or None."""
         return next((one.name for one in self.columns_ if one.kind == "id"), None)
 
+    def misfits(self, X: Any) -> dict[str, tuple[int, list[str]]]:
+        """Return what does not read as in the fitted table, and so counts as missing, by column.
+
+        Categories that were not there, text where numbers or dates were, and numbers and dates
+        that are written in another way.
+
+        Returns
+        -------
+        misfits : dict of str to tuple
+            Number of such cells, and the different ones, in order.
+        """
+        check_is_fitted(self, "encoders_")
+        frame = as_pandas(X)
+        found = {}
+        for name, column in self.encoders_.items():
+            if name in frame.columns:
+                bad = frame[name][unread(column, frame[name])]
+                found[name] = len(bad), sorted(set(bad.astype(str)))
+        return {name: cells for name, cells in found.items() if cells[0]}
+
     def unknown_categories(self, X: Any) -> dict[str, list[str]]:
         """Return the categories of a table that the fit did not see, by column."""
-        frame = as_pandas(X)
-        found = {
-            name: encoder.unknown(frame[name])
-            for name, encoder in self.encoders_.items()
-            if isinstance(encoder, Categories) and name in frame.columns
+        found = self.misfits(X)
+        return {
+            name: cells
+            for name, (_, cells) in found.items()
+            if self.encoders_[name].kind == "category"
         }
-        return {name: values for name, values in found.items() if values}
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the points' columns, such as "age" and "plan=basic"."""
         check_is_fitted(self, "encoders_")
-        names = [f"{name}{part}" for name, one in self.encoders_.items() for part in one.parts()]
+        names = [f"{name}{part}" for name, one in self.encoders_.items() for part in one.parts]
         return np.asarray(names, dtype=object)
 
     def describe(self) -> str:
@@ -249,7 +260,7 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
             {
                 "column": one.name,
                 "taken as": one.kind,
-                "becomes": _becomes(one, self.encoders_.get(one.name)),
+                "becomes": _becomes(self.encoders_.get(one.name, one)),
                 "missing": self.missing_.get(one.name, 0),
             }
             for one in self.columns_
@@ -278,16 +289,18 @@ def _as_asked(column: Column, kind: str, values: pd.Series) -> Column:
     return found if found.kind == kind else Column(column.name, kind)
 
 
-def _are_in_one_unit(encoders: dict[str, Any], frame: pd.DataFrame) -> bool:
+def _are_in_one_unit(encoders: dict[str, Column], frame: pd.DataFrame) -> bool:
     """Return whether all columns are numbers that may be compared as they are."""
     if len(encoders) == 1:
         return next(iter(encoders.values())).kind == "block"
-    if not all(isinstance(one, Numbers) for one in encoders.values()):
+    if not all(one.kind == "number" for one in encoders.values()):
         return False
     stems = {_stem(name) for name in encoders}
     if len(stems) == 1 and min(stems).startswith("("):
         return True
     columns = [numbers(frame[name], one.written) for name, one in encoders.items()]
+    largest = max(float(np.nanmax(np.abs(values))) for values in columns)
+    columns = [values / largest for values in columns]  # squares and spans stay finite
     deviations = [np.nanstd(values) for values in columns]
     if max(deviations) < _ONE_UNIT * min(deviations):
         return True
@@ -311,13 +324,13 @@ def _described(plan: ColumnPlan) -> list[str]:
     levels = [one for one in encoders.values() if one.kind == "category"]
     parts = []
     if measured:
-        verb = "scaled" if measured[0].scaled else "kept as they are"
+        verb = "scaled" if measured[0].learned["scaled"] else "kept as they are"
         parts.append(f"{counted(len(measured), 'number')} {verb}")
     if levels:
-        width = counted(sum(len(one.parts()) for one in levels), "column")
+        width = counted(sum(len(one.parts) for one in levels), "column")
         parts.append(f"{counted(len(levels), 'category', 'categories')} to {width}")
     parts += [
-        f"{name} ({one.kind}) to {len(one.parts())}"
+        f"{name} ({one.kind}) to {len(one.parts)}"
         for name, one in encoders.items()
         if one.kind not in ("number", "category")
     ]
@@ -344,9 +357,7 @@ def _described(plan: ColumnPlan) -> list[str]:
     return parts
 
 
-def _becomes(column: Column, encoder: Encoder | None) -> str:
-    if encoder is not None:
-        return encoder.words()
+def _becomes(column: Column) -> str:
     if column.kind == "id":
         return "names of the rows" + (f": {column.why}" if column.why else "")
-    return f"nothing: {column.why}"
+    return column.becomes or f"nothing: {column.why}"

@@ -237,16 +237,7 @@ def _kept(position: IndexArray, nodes: IndexArray) -> IndexArray:
 def largest_component_nodes(
     graph: sparse.csr_array, among: NDArray[np.bool_] | None = None
 ) -> IndexArray:
-    """Return the nodes of the largest connected component, ascending.
-
-    Parameters
-    ----------
-    graph : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix.
-    among : ndarray of bool, shape (n_nodes,), optional
-        Nodes that count; the others are removed before the components are found. Of components of
-        equal size the one with the lowest node wins.
-    """
+    """Return the nodes of the largest connected component, ascending."""
     from scipy.sparse import csgraph  # slow to import, and rarely needed
 
     nodes = np.arange(graph.shape[0]) if among is None else np.flatnonzero(among)

@@ -16,7 +16,7 @@ import os
 from dataclasses import replace
 from importlib import resources
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
@@ -24,15 +24,15 @@ from truegraph.data.archive import read_node_dataset
 from truegraph.data.containers import NodeDataset
 from truegraph.data.download import fetch_planetoid
 from truegraph.data.planetoid import read_planetoid
-from truegraph.data.registry import INTERACTION_SETS, REGISTRY, DatasetInfo, SetInfo
+from truegraph.data.registry import INTERACTION_SETS, REGISTRY, DatasetInfo
+from truegraph.data.storage import PathLike
 from truegraph.errors import DataError, InputError
 from truegraph.suggestions import suggestion
 
 Place = tuple[str, Path | None]
-Known = TypeVar("Known", bound=SetInfo)
 
 
-def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[DatasetInfo]:
+def list_datasets(*, data_home: PathLike | None = None) -> list[DatasetInfo]:
     """Return what is known about every named data set, and where it is found now.
 
     Parameters
@@ -43,25 +43,12 @@ def list_datasets(*, data_home: str | os.PathLike[str] | None = None) -> list[Da
     return [found(entry, data_home) for entry in REGISTRY.values()]
 
 
-def dataset_info(name: str, *, data_home: str | os.PathLike[str] | None = None) -> DatasetInfo:
-    """Return what is known about one named data set, and where it is found now.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set; upper or lower case.
-    data_home : path-like, optional
-        Folder that is searched first; by default the one named by TRUEGRAPH_DATA.
-
-    Raises
-    ------
-    DataError
-        If there is no such data set.
-    """
+def dataset_info(name: str, *, data_home: PathLike | None = None) -> DatasetInfo:
+    """Return what is known about one named data set, as in `list_datasets`."""
     return found(_entry(name), data_home)
 
 
-def found(entry: Known, data_home: str | os.PathLike[str] | None) -> Known:
+def found(entry: DatasetInfo, data_home: PathLike | None) -> DatasetInfo:
     """Return what is known about a set, with the place where it is found now."""
     place = locate(entry, data_home)
     return replace(entry, source=None if place is None else place[0])
@@ -72,7 +59,7 @@ def load_dataset(
     *,
     component: Literal["full", "largest"] = "full",
     download: bool = False,
-    data_home: str | os.PathLike[str] | None = None,
+    data_home: PathLike | None = None,
 ) -> NodeDataset:
     """Load a named data set.
 
@@ -158,12 +145,13 @@ def _entry(name: str) -> DatasetInfo:
     raise DataError(f"no data set is called {name!r}.{suggestion(name, REGISTRY)}")
 
 
-def locate(entry: SetInfo, data_home: str | os.PathLike[str] | None) -> Place | None:
+def locate(entry: DatasetInfo, data_home: PathLike | None) -> Place | None:
     """Return where a data set is found and its file, if it has one; None if it is not here."""
-    for source, home in _homes(data_home):
+    home = _home(data_home)
+    if home is not None:
         for file in (f"{entry.name}.npz", f"ind.{entry.name}.graph"):
-            if (home / entry.name / file).is_file():
-                return source, home / entry.name / file
+            if (home[1] / entry.name / file).is_file():
+                return home[0], home[1] / entry.name / file
     if entry.builtin == "embedded":
         folder = Path(str(resources.files("truegraph.data"))) / "embedded"
         return "embedded", folder / f"{entry.name}.npz"
@@ -174,19 +162,14 @@ def locate(entry: SetInfo, data_home: str | os.PathLike[str] | None) -> Place | 
     return None
 
 
-def _homes(data_home: str | os.PathLike[str] | None) -> list[tuple[str, Path]]:
-    if data_home is not None:
-        homes = [("data_home", Path(data_home))]
-    elif os.environ.get("TRUEGRAPH_DATA"):
-        homes = [("TRUEGRAPH_DATA", Path(os.environ["TRUEGRAPH_DATA"]))]
-    else:
-        return []
-    for source, home in homes:
-        if not home.is_dir():
-            raise DataError(
-                f"{source} is {str(home)!r}, which is not a folder; correct or unset it."
-            )
-    return homes
+def _home(data_home: PathLike | None) -> tuple[str, Path] | None:
+    source = "TRUEGRAPH_DATA" if data_home is None else "data_home"
+    place = os.environ.get("TRUEGRAPH_DATA") if data_home is None else data_home
+    if not place:
+        return None
+    if not Path(place).is_dir():
+        raise DataError(f"{source} is {str(place)!r}, which is not a folder; correct or unset it.")
+    return source, Path(place)
 
 
 def _read(entry: DatasetInfo, place: Place) -> NodeDataset:
@@ -202,7 +185,7 @@ def _read(entry: DatasetInfo, place: Place) -> NodeDataset:
         source=source,
         origin=entry.origin,
         licence=entry.licence,
-        class_names=dataset.class_names or entry.class_names,
+        class_names=dataset.class_names or tuple(entry.class_names or ()) or None,
     )
 
 
@@ -217,7 +200,7 @@ def _read_digits() -> NodeDataset:
     )
 
 
-def how_to_get(entry: SetInfo) -> str:
+def how_to_get(entry: DatasetInfo) -> str:
     """Return what to do about a data set that is not on this machine."""
     by_hand = (
         f"put {entry.name}/{entry.name}.npz into a folder and set TRUEGRAPH_DATA to that folder"

@@ -23,26 +23,8 @@ def fetch_planetoid(
 ) -> Path:
     """Download the Planetoid files of a data set, check them and store them as one npz file.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set in lower case.
-    sha256 : mapping of str to str
-        SHA-256 of each file, keyed by the file's ending ("x", "graph", "test.index", ...).
-    target : path-like
-        The npz file to write. Nothing is left in its folder when the download fails.
-    base_url : str, optional
-        Address of the folder that holds the files; by default the environment variable
-        TRUEGRAPH_DOWNLOAD_URL, or else the authors' repository.
-
-    Returns
-    -------
-    target : Path
-
-    Raises
-    ------
-    DataError
-        If a file cannot be fetched or is not the expected one.
+    `sha256` has the checksum of each file by its ending ("x", "graph", "test.index", ...). Nothing
+    is left in the folder of `target` when the download fails.
     """
     address = (base_url or os.environ.get("TRUEGRAPH_DOWNLOAD_URL") or PLANETOID_URL).rstrip("/")
     target = Path(target)

@@ -35,19 +35,7 @@ _USUAL_NAMES = (
 
 @dataclass(frozen=True, eq=False)
 class EdgeTable:
-    """Edges as a file lists them.
-
-    Attributes
-    ----------
-    table : Table
-    frame : DataFrame
-        The columns source and target (str) and, if given, weight and time (float64), in the
-        file's order.
-    ends : tuple of int
-        Positions of source and target in the table.
-    notes : tuple of str
-        What was chosen, and which columns were not read, for people.
-    """
+    """Edges as a file lists them."""
 
     table: Table
     frame: pd.DataFrame
@@ -63,7 +51,21 @@ def read_edges(
     weight: str | None = None,
     time: str | None = None,
 ) -> pd.DataFrame:
-    """Read edges from a table in a file; parameters as in `read_edge_table`.
+    """Read edges from a table in a file.
+
+    Parameters
+    ----------
+    path : path-like
+        .csv, .tsv or .txt (also .gz), .parquet, .xlsx, or "-" for standard input. Fields are
+        separated by commas, semicolons, tabs or spaces; lines above the table that begin with #
+        or % are comments.
+    source, target : str, optional
+        Names of the columns with the two ends. Default: source and target, from and to, src and
+        dst or head and tail if there are such columns, else the first two.
+    weight : str, optional
+        Name of the column with weights; default: weight, if there is one.
+    time : str, optional
+        Name of a column with numbers or dates, which become seconds since 1970.
 
     Returns
     -------
@@ -83,29 +85,7 @@ def read_edge_table(
     time: str | None = None,
     nodes: Collection[str] = (),
 ) -> EdgeTable:
-    """Read edges from a table in a file, with what was recognised.
-
-    Parameters
-    ----------
-    path : path-like
-        .csv, .tsv or .txt (also .gz), .parquet, .xlsx, or "-" for standard input. Fields are
-        separated by commas, semicolons, tabs or spaces; lines above the table that begin with #
-        or % are comments.
-    source, target : str, optional
-        Names of the columns with the two ends. Default: source and target, from and to, src and
-        dst or head and tail if there are such columns, else the first two.
-    weight : str, optional
-        Name of the column with weights; default: weight, if there is one.
-    time : str, optional
-        Name of a column with numbers or dates, which become seconds since 1970.
-    nodes : collection of str, optional
-        Ids of nodes known from elsewhere: a first line that holds two of them is not a header.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read; the message names line and column.
-    """
+    """Read edges as `read_edges` does; a first line that holds two of `nodes` is not a header."""
     wanted = {"source": source, "target": target, "weight": weight, "time": time}
     is_asked = any(wanted.values())
     table = open_table(path, partial(_has_header, nodes=nodes, is_asked=is_asked))

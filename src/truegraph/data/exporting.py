@@ -14,17 +14,7 @@ from truegraph.data.tables import write_csv
 
 
 def export_nodes(dataset: NodeDataset, folder: Path) -> list[Path]:
-    """Write features.csv, edges.csv and labels.csv, those that the data set has.
-
-    Parameters
-    ----------
-    dataset : NodeDataset
-    folder : Path
-
-    Returns
-    -------
-    files : list of Path
-    """
+    """Write features.csv, edges.csv and labels.csv, those that the data set has."""
     names = dataset.node_names
     if names is None:
         names = np.arange(dataset.n_nodes).astype(str)

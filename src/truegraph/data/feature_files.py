@@ -115,13 +115,7 @@ def _text(table: Table, place: int) -> pd.Series:
 
 
 def read_distances(path: PathLike) -> tuple[NDArray[np.float64], Names | None]:
-    """Read a square table of distances as it is; a first column of text names the rows.
-
-    Returns
-    -------
-    distances : ndarray of float64, shape (n, n)
-    node_names : ndarray of str, shape (n,), or None
-    """
+    """Read a square table of distances as it is; a first column of text names the rows."""
     table = open_table(path, names_numbers)
     places = range(len(table.names))
     first = _text(table, 0)
@@ -156,18 +150,7 @@ def _first_is_id(table: Table, frame: pd.DataFrame, known: Collection[str]) -> b
 
 
 def check_ids(table: Table, names: Names, place: int, *, remedy: str) -> None:
-    """Raise an InputError for nodes without an id, and for those that are listed twice.
-
-    Parameters
-    ----------
-    table : Table
-        Where the names come from.
-    names : ndarray of str, shape (n_rows,)
-    place : int
-        Their column.
-    remedy : str
-        What to do about a missing id.
-    """
+    """Raise an InputError for nodes without an id, and for those that are listed twice."""
     blank = names == ""
     if blank.any():
         raise table.error(int(blank.argmax()), place, f"the node's id is missing{remedy}")

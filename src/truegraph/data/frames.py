@@ -27,18 +27,7 @@ def is_frame(value: Any) -> bool:
 
 
 def as_pandas(table: Any) -> pd.DataFrame:
-    """Return a table as a pandas table whose column names are unique strings.
-
-    Parameters
-    ----------
-    table : DataFrame or LazyFrame of pandas, polars or narwhals, Table of PyArrow, or relation of \
-DuckDB
-
-    Raises
-    ------
-    InputError
-        If it is not such a table, or two columns have the same name.
-    """
+    """Return a table as a pandas table whose column names are unique strings."""
     if isinstance(table, pd.DataFrame):
         frame = table.copy(deep=False)
     elif is_frame(table):

@@ -45,25 +45,7 @@ def write_graph(
     *,
     escape: bool = False,
 ) -> None:
-    """Write a graph for other programs, atomically.
-
-    Parameters
-    ----------
-    path : path-like
-        .csv or .parquet (the columns source, target and weight) or .graphml (edge attribute
-        "weight").
-    adjacency : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix. A CSV file cannot hold nodes without an edge.
-    node_names : sequence, optional
-        Names of the nodes; by default their numbers.
-    escape : bool, default=False
-        Whether a .csv file has an apostrophe before names that spreadsheets would run.
-
-    Raises
-    ------
-    InputError
-        If the path has another ending, or the names do not suit the format.
-    """
+    """Write a graph for other programs, atomically."""
     check_format(path, node_names)
     adjacency = gate.sparse_matrix("adjacency", adjacency)
     if node_names is not None and len(node_names) != adjacency.shape[0]:

@@ -14,21 +14,7 @@ from truegraph.errors import InputError
 def number_ids(
     ids: Iterable[Hashable], name: str
 ) -> tuple[NDArray[np.int64], tuple[Hashable, ...]]:
-    """Give ids numbers, in ascending order if they can be sorted, else as they first appear.
-
-    Parameters
-    ----------
-    ids : iterable of hashable
-        NumPy's scalars become Python's; missing ones (None, NaN, "") are refused.
-    name : str
-        What they are, for messages.
-
-    Returns
-    -------
-    numbers : ndarray of int64, shape (n,)
-    unique : tuple of hashable
-        The id of each number.
-    """
+    """Give ids numbers, in ascending order if they can be sorted, else as they first appear."""
     if isinstance(ids, np.ndarray) and ids.ndim != 1:
         raise InputError(f"{name} has shape {ids.shape}; give a list of ids.")
     if isinstance(ids, np.ndarray) and ids.dtype.kind in "iuU":  # as below, but much faster

@@ -20,13 +20,7 @@ _ENTRIES, _FEW_ROWS = 10_000_000, 1000  # fewer rows where they are wide, but no
 
 
 def warn_about_points(points: Any, metric: str = "sqeuclidean") -> None:
-    """Warn where a few columns fill the distances, or rows are counts compared by size.
-
-    Parameters
-    ----------
-    points : ndarray or csr_array of shape (n, d)
-    metric : {"sqeuclidean", "cosine"}
-    """
+    """Warn where a few columns fill the distances, or rows are counts compared by size."""
     for message in points_advice(points, metric):
         warn(message, InputWarning)
 

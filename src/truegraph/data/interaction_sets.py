@@ -18,18 +18,18 @@ from truegraph.data.interactions import (
     pair_matrix,
     split_randomly,
 )
-from truegraph.data.registry import INTERACTION_SETS, InteractionInfo
+from truegraph.data.registry import INTERACTION_SETS, DatasetInfo
 from truegraph.data.storage import PathLike, read_npz
 from truegraph.errors import DataError, InputError
 from truegraph.suggestions import suggestion
 
 
-def list_interaction_sets(*, data_home: PathLike | None = None) -> list[InteractionInfo]:
+def list_interaction_sets(*, data_home: PathLike | None = None) -> list[DatasetInfo]:
     """Return what is known about every named set of interactions, and where it is found now."""
     return [interaction_info(name, data_home=data_home) for name in INTERACTION_SETS]
 
 
-def interaction_info(name: str, *, data_home: PathLike | None = None) -> InteractionInfo:
+def interaction_info(name: str, *, data_home: PathLike | None = None) -> DatasetInfo:
     """Return what is known about one named set of interactions, and where it is found now.
 
     Raises
@@ -168,7 +168,7 @@ def _planted() -> Interactions:
     return Interactions.from_matrix(observed.matrix + hidden, *ids)
 
 
-def _entry(name: str) -> InteractionInfo:
+def _entry(name: str) -> DatasetInfo:
     if name.lower() in INTERACTION_SETS:
         return INTERACTION_SETS[name.lower()]
     raise DataError(

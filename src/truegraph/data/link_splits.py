@@ -21,15 +21,7 @@ Pairs = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class LinkSplit:
-    """The links to train on, and pairs with and without a link to predict.
-
-    Attributes
-    ----------
-    train : csr_array of float64, shape (N, N)
-        Graph of the training links, 0/1.
-    validation_links, validation_non_links, test_links, test_non_links : ndarray, shape (n, 2)
-        Pairs of nodes (i, j), i < j.
-    """
+    """The links to train on, and pairs with and without a link to predict."""
 
     train: sparse.csr_array
     validation_links: Pairs
@@ -59,37 +51,7 @@ def split_links(
     connected: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> LinkSplit:
-    """Hide some links of a graph, and draw as many pairs without a link.
-
-    Parameters
-    ----------
-    graph : anything that `as_adjacency` understands
-        Weights do not count.
-    validation, test : float, default=0.05 and 0.10
-        Share of the links that is hidden, rounded down: 85/5/10 in all.
-    connected : bool, default=False
-        Hide only links without which their ends can still reach each other; this makes the task
-        easier.
-    random_state : int, Generator or None
-        Seed of the draw; the same seed gives the same split.
-
-    Returns
-    -------
-    split : LinkSplit
-
-    Raises
-    ------
-    InputError
-        If the graph has too few links, or too few pairs without one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> ring = np.roll(np.eye(40), 1, axis=1)
-    >>> split = split_links(ring, random_state=0)
-    >>> split.train.nnz // 2, len(split.validation_links), len(split.test_non_links)
-    (34, 2, 4)
-    """
+    """Hide some links of a graph, and draw as many pairs without a link."""
     adjacency = as_adjacency(graph)
     links = links_of(adjacency)
     counts = [_count(len(links), share, name) for name, share in _shares(validation, test)]
@@ -176,20 +138,7 @@ def _in_spanning_forest(
 def sample_non_links(
     adjacency: sparse.csr_array, count: int, random_state: int | np.random.Generator | None = None
 ) -> Pairs:
-    """Draw different pairs without a link, all equally likely.
-
-    Parameters
-    ----------
-    adjacency : csr_array, shape (N, N)
-        Canonical adjacency matrix.
-    count : int
-    random_state : int, Generator or None
-
-    Returns
-    -------
-    pairs : ndarray of int64, shape (count, 2)
-        Pairs (i, j), i < j, in random order.
-    """
+    """Draw different pairs without a link, all equally likely."""
     nodes = adjacency.shape[0]
     taken = np.sort(pair_numbers(links_of(adjacency)))
     available = nodes * (nodes - 1) // 2 - len(taken)

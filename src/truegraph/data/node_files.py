@@ -78,7 +78,7 @@ def read_node_data(
     plan : ColumnPlan, optional
         What to do with the columns of a features table; see `read_features`.
     source, target, weight : str, optional
-        Columns of the edges; see `read_edge_table`.
+        Columns of the edges; see `read_edges`.
     duplicates, directed
         What becomes of edges listed more than once or in one direction; see `merge_edges`.
 

@@ -11,18 +11,7 @@ from truegraph.errors import InputError
 
 
 def normalise_features(features: Any, by: str = "sum") -> csr_array:
-    """Divide every row by its sum of absolute values, or by its Euclidean length.
-
-    Parameters
-    ----------
-    features : array or sparse matrix of shape (N, F)
-    by : "sum" or "length"
-
-    Returns
-    -------
-    csr_array of shape (N, F), float32
-        All-zero rows stay zero.
-    """
+    """Divide every row by its sum of absolute values, or by its Euclidean length."""
     rows = csr_array(features, dtype=np.float64)
     if by == "sum":
         size = np.asarray(abs(rows).sum(axis=1)).ravel()
@@ -34,15 +23,7 @@ def normalise_features(features: Any, by: str = "sum") -> csr_array:
 
 
 def normalised_adjacency(adjacency: Any, self_loops: bool = True) -> csr_array:
-    """Return D^(-1/2) (A + I) D^(-1/2), D being the degrees of the matrix in the middle.
-
-    Parameters
-    ----------
-    adjacency : sparse matrix of shape (N, N)
-        Symmetric, weights >= 0; its diagonal is ignored.
-    self_loops : bool
-        Whether I is added. Without it, isolated nodes get empty rows.
-    """
+    """Return D^(-1/2) (A + I) D^(-1/2), D being the degrees of the matrix in the middle."""
     middle = without_diagonal(adjacency)
     if self_loops:
         middle = csr_array(middle + eye_array(middle.shape[0], format="csr"))

@@ -89,22 +89,7 @@ class _ArrayUnpickler(pickle.Unpickler):
 
 
 def read_array_pickle(path: str | os.PathLike[str]) -> Any:
-    """Read a pickle that holds NumPy arrays, SciPy CSR matrices, lists and dictionaries only.
-
-    Parameters
-    ----------
-    path : path-like
-        A pickle of Python 2 or 3.
-
-    Returns
-    -------
-    content : ndarray, csr_array, list or dict
-
-    Raises
-    ------
-    InputError
-        If the file is missing, damaged or asks for anything else. Nothing is run.
-    """
+    """Read a pickle of arrays, SciPy CSR matrices, lists and dictionaries; nothing is run."""
     with existing_file(path).open("rb") as stream:
         try:
             content = _ArrayUnpickler(stream, encoding="latin1").load()

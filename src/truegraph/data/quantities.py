@@ -8,21 +8,24 @@ different currencies are taken as they stand.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from truegraph.saving import savable
+# Decimal sign, "" as Python writes numbers; what the unit measures, such as "time", or a rare
+# unit's name, "" for plain numbers; size of the unit that most cells have, in which cells without
+# a unit are, too.
+NumberFormat = tuple[str, str, float]
+PLAIN: NumberFormat = ("", "", 1.0)
 
 _CURRENCY = r"(?:[$€£¥₹]|\b(?:USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK)\b)"
 _SPACE = r"[ '’\u00a0\u202f]"
 _DIGITS = rf"(?:\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?|[\d.,]*\d[.,]?)(?:[eE][+-]?\d+)?"
 _QUANTITY = re.compile(
-    rf"(?P<paren>\()?(?P<sign>[-+−])?\s*(?P<before>{_CURRENCY})?\s*(?P<later>[-−])?"
-    rf"(?P<digits>{_DIGITS})\s*(?P<unit>(?:[^\W\d_]|[%‰°$€£¥₹²³/ ])*\.?)\)?"
+    rf"^(?P<paren>\()?(?P<sign>[-+−])?\s*(?P<before>{_CURRENCY})?\s*(?P<later>[-−])?"
+    rf"(?P<digits>{_DIGITS})\s*(?P<unit>(?:[^\W\d_]|[%‰°$€£¥₹²³/ ])*\.?)\)?$"
 )
 _CLOCK = re.compile(
     r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?"
@@ -39,7 +42,7 @@ _STYLES = {  # decimal sign: how numbers with it, and perhaps groups of thousand
     ".": r"(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?",
     ",": r"(?:\d{1,3}(?:\.\d{3})+|\d*)(?:,\d*)?(?:[eE][+-]?\d+)?",
 }
-
+_SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "million": 1e6, "bn": 1e9, "B": 1e9}
 _UNITS = {
     "time": {
@@ -56,55 +59,19 @@ _UNITS = {
     "volume": {"ml": 1e-3, "cl": 1e-2, "l": 1.0},
     "data": {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12},
 }
-_FEWEST = 0.95  # share of the cells that must read as numbers
+_FEWEST = 0.95  # share of the cells that must read as numbers: a few gaps have other words
 _LONGEST = 60  # letters of a number; patterns take their time over long cells
 _SAMPLE = 1_000  # cells, the most frequent ones, that are tried first
 
 
-@savable
-@dataclass(frozen=True)
-class NumberFormat:
-    """How the numbers of a column of text are written.
-
-    Attributes
-    ----------
-    decimal : {".", ","}
-    kind : str
-        What the unit measures, such as "time" or "mass"; a unit's name if it is a rare one; ""
-        for plain numbers.
-    factor : float
-        Size of the unit that most cells have; cells without a unit are in it, too.
-    words : str
-        What was recognised, for people; "" for plain numbers.
-    """
-
-    decimal: str = "."
-    kind: str = ""
-    factor: float = 1.0
-    words: str = ""
-
-    def read(self, cells: pd.Series) -> NDArray[np.float64]:
-        """Return the cells as numbers, NaN where one is not written so."""
-        parts = _parts(cells)
-        return _values(parts, self.decimal, self.kind, self.factor)
-
-
 def number_format(cells: pd.Series, counts: NDArray[np.int64]) -> NumberFormat | None:
-    """Return how cells write numbers, or None if too few of them are numbers.
-
-    Parameters
-    ----------
-    cells : Series of str, shape (n_cells,)
-        The different cells of a column, none of them missing.
-    counts : ndarray of int64, shape (n_cells,)
-        How often each of them occurs.
-    """
+    """Return how cells write numbers, or None if too few of them are numbers."""
     if len(cells) > _SAMPLE and number_format(cells[:_SAMPLE], counts[:_SAMPLE]) is None:
         return None  # prose is not taken apart text by text
     needed = _FEWEST * counts.sum()
     plain = pd.to_numeric(cells, errors="coerce").notna().to_numpy()
     if counts[plain].sum() >= needed:
-        return NumberFormat()
+        return PLAIN
     parts = _parts(cells)
     given = parts["value"].notna() | parts["digits"].notna()
     if counts[given.to_numpy()].sum() < needed:
@@ -114,18 +81,41 @@ def number_format(cells: pd.Series, counts: NDArray[np.int64]) -> NumberFormat |
     weight = pd.Series(counts * fits).groupby([parts["kind"], parts["size"]]).sum()
     named = weight.drop("", level=0, errors="ignore")
     most: Any = named.idxmax() if named.sum() > 0 else ("", 1.0)
-    kind, factor = str(most[0]), float(most[1])
-    found = _values(parts, decimal, kind, factor)
-    if counts[np.isfinite(found)].sum() < needed:
-        return None
-    return NumberFormat(decimal, kind, factor, _words(parts, decimal, kind))
+    written = decimal, str(most[0]), float(most[1])
+    return written if counts[np.isfinite(_values(parts, written))].sum() >= needed else None
+
+
+def read_numbers(cells: pd.Series, written: NumberFormat) -> NDArray[np.float64]:
+    """Return cells as numbers in one unit, NaN where one is not written so."""
+    if written == PLAIN:
+        return pd.to_numeric(cells, errors="coerce").to_numpy(np.float64)
+    return _values(_parts(cells), written)
+
+
+def format_words(cells: pd.Series, written: NumberFormat) -> str:
+    """Return how numbers are written, for people; "" for plain ones."""
+    if written == PLAIN:
+        return ""
+    parts, (decimal, kind, _) = _parts(cells), written
+    found = []
+    signs = (parts["before"].fillna("") + parts["unit"].fillna("")).str.findall(_CURRENCY)
+    currencies = sorted({sign for cell in signs for sign in cell})
+    if currencies:
+        found.append(f"amounts in {' and '.join(currencies)}")
+    if kind:
+        found.append(f"numbers with units of {kind}" if kind in _UNITS else f"numbers in {kind}")
+    if decimal == ",":
+        found.append("decimal commas")
+    elif parts["digits"].str.contains(",", regex=False).any():
+        found.append("commas between thousands")
+    return ", ".join(found) or "numbers with k or M"
 
 
 def _parts(cells: pd.Series) -> pd.DataFrame:
     """Take cells apart: digits with a unit, or a time that is a value at once."""
     text = cells.str.strip()
     text = text.where(text.str.len() <= _LONGEST, "")
-    parts = text.str.extract(f"^{_QUANTITY.pattern}$")
+    parts = text.str.extract(_QUANTITY)
     units = {unit: _unit(unit) for unit in parts["unit"].dropna().unique()}
     parts["kind"] = [units[u][0] if isinstance(u, str) else "" for u in parts["unit"]]
     parts["size"] = [units[u][1] if isinstance(u, str) else 1.0 for u in parts["unit"]]
@@ -158,9 +148,8 @@ def _seconds(cell: str) -> float | None:
     duration = _DURATION.fullmatch(cell)
     if duration is None or not any(duration.groups()):
         return None
-    sizes = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
     try:
-        return sum(size * float(duration[part] or 0) for part, size in sizes.items())
+        return sum(size * float(duration[part] or 0) for part, size in _SECONDS.items())
     except ValueError:  # 1.2.3 h
         return None
 
@@ -170,8 +159,9 @@ def _fits(parts: pd.DataFrame, decimal: str) -> NDArray[np.bool_]:
     return digits.str.fullmatch(_STYLES[decimal]).fillna(False).to_numpy(dtype=bool)
 
 
-def _values(parts: pd.DataFrame, decimal: str, kind: str, factor: float) -> NDArray[np.float64]:
+def _values(parts: pd.DataFrame, written: NumberFormat) -> NDArray[np.float64]:
     """Return the numbers in one unit; NaN for other kinds and other ways of writing."""
+    decimal, kind, factor = written
     thousands = "," if decimal == "." else "."
     digits = parts["digits"].where(_fits(parts, decimal)).str.replace(_SPACE, "", regex=True)
     digits = digits.str.replace(thousands, "", regex=False).str.replace(decimal, ".", regex=False)
@@ -183,18 +173,3 @@ def _values(parts: pd.DataFrame, decimal: str, kind: str, factor: float) -> NDAr
     is_bare = (parts["kind"] == "").to_numpy()  # k and M are multiples of the column's unit
     same = (parts["kind"] == kind).to_numpy() & ~is_bare
     return np.where(same, values / factor, np.where(is_bare, values, np.nan))
-
-
-def _words(parts: pd.DataFrame, decimal: str, kind: str) -> str:
-    found = []
-    written = parts["before"].fillna("") + parts["unit"].fillna("")
-    currencies = sorted({sign for cell in written for sign in re.findall(_CURRENCY, cell)})
-    if currencies:
-        found.append(f"amounts in {' and '.join(currencies)}")
-    if kind:
-        found.append(f"numbers with units of {kind}" if kind in _UNITS else f"numbers in {kind}")
-    if decimal == ",":
-        found.append("decimal commas")
-    elif parts["digits"].str.contains(",", regex=False).any():
-        found.append("commas between thousands")
-    return ", ".join(found) or "numbers with k or M"

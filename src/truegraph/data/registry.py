@@ -9,76 +9,31 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Literal, Self
+from typing import Literal
 
 _SIZES = ("nodes", "edges", "features", "classes")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetInfo:
-    """What is known about a named set without loading it.
+class DatasetInfo:
+    """What is known about a named set of nodes or of interactions without loading it.
 
     Attributes
     ----------
     name, description, origin, licence : str
     statistics : dict of str to int or None
-        Sizes, of the full data set or of the interactions that the filters keep.
+        Nodes, edges (None without a graph), features and classes; or users, items and
+        interactions that the filters keep.
     builtin : {"embedded", "scikit-learn", "generated"} or None
         The package that carries it.
     sha256 : mapping of str to str
         SHA-256 of each Planetoid file by its ending; empty when it cannot be downloaded.
     source : str or None
         Where it is found now (see `NodeDataset.source`), or None.
-    """
-
-    name: str
-    description: str
-    statistics: Mapping[str, int | None]
-    origin: str
-    licence: str
-    builtin: Literal["embedded", "scikit-learn", "generated"] | None = None
-    sha256: Mapping[str, str] = field(default_factory=dict)
-    source: str | None = None
-
-    @property
-    def can_fetch(self) -> bool:
-        """Whether it can be downloaded."""
-        return bool(self.sha256)
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetInfo(SetInfo):
-    """What is known about a data set of nodes.
-
-    `statistics` has nodes, edges (None without a graph), features and classes.
-
-    Attributes
-    ----------
-    class_names : tuple of str, or None
-    """
-
-    class_names: tuple[str, ...] | None = None
-
-    @classmethod
-    def listed(cls, name: str, facts: dict[str, Any]) -> Self:
-        """Take the facts of a file, which knows no None and no tuples."""
-        sizes = {size: facts["statistics"].get(size) for size in _SIZES}
-        names = facts.get("class_names")
-        more = {"statistics": sizes, "class_names": None if names is None else tuple(names)}
-        return cls(name=name, **facts | more)
-
-
-@dataclass(frozen=True, kw_only=True)
-class InteractionInfo(SetInfo):
-    """What is known about a set of interactions between users and items.
-
-    `statistics` has users, items and interactions.
-
-    Attributes
-    ----------
-    status : {"exact", "stand-in", "benchmark", "made up"}
-        Whether these are the paper's data, other real data in their place, data that others
-        publish figures on, or made up.
+    class_names : sequence of str, or None
+    status : {"exact", "stand-in", "benchmark", "made up"} or None
+        Of interactions: whether these are the paper's data, other real data in their place, data
+        that others publish figures on, or made up.
     paper : dict of str to int or float
         The paper's row for the data set: users, items, edges and density; empty without one.
     min_rating : float or None
@@ -91,13 +46,27 @@ class InteractionInfo(SetInfo):
         Whether it brings its own training and test part.
     """
 
-    status: Literal["exact", "stand-in", "benchmark", "made up"]
+    name: str
+    description: str
+    statistics: Mapping[str, int | None]
+    origin: str
+    licence: str
+    builtin: Literal["embedded", "scikit-learn", "generated"] | None = None
+    sha256: Mapping[str, str] = field(default_factory=dict)
+    source: str | None = None
+    class_names: Sequence[str] | None = None
+    status: Literal["exact", "stand-in", "benchmark", "made up"] | None = None
     paper: Mapping[str, int | float] = field(default_factory=dict)
     min_rating: float | None = None
     min_per_user: int = 1
     min_per_item: int = 1
     paper_thresholds: Sequence[int] | None = None
     has_split: bool = False
+
+    @property
+    def can_fetch(self) -> bool:
+        """Whether it can be downloaded."""
+        return bool(self.sha256)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,10 +81,10 @@ class InteractionInfo(SetInfo):
 
 
 _LISTED = tomllib.loads(resources.files(__package__).joinpath("registry.toml").read_text("utf-8"))
+for _facts in _LISTED["nodes"].values():
+    _facts["statistics"] = {size: _facts["statistics"].get(size) for size in _SIZES}
 
-REGISTRY: dict[str, DatasetInfo] = {
-    name: DatasetInfo.listed(name, facts) for name, facts in _LISTED["nodes"].items()
-}
-INTERACTION_SETS: dict[str, InteractionInfo] = {
-    name: InteractionInfo(name=name, **facts) for name, facts in _LISTED["interactions"].items()
-}
+REGISTRY, INTERACTION_SETS = (
+    {name: DatasetInfo(name=name, **facts) for name, facts in _LISTED[kind].items()}
+    for kind in ("nodes", "interactions")
+)

@@ -40,16 +40,6 @@ def atomic_write(path: PathLike) -> Iterator[Path]:
 
     The temporary file lies in the same folder and keeps the suffix of `path`; missing parent
     folders are made. File and folder are flushed to disk before and after the rename.
-
-    Parameters
-    ----------
-    path : path-like
-        The file to write.
-
-    Yields
-    ------
-    temporary : Path
-        Where the caller writes. It is removed when the body raises.
     """
     target = Path(path)
     if target.exists() and not target.is_file():
@@ -101,13 +91,7 @@ def write_json(path: PathLike, document: Any) -> None:
 
 
 def read_json(path: PathLike) -> Any:
-    """Read a JSON document.
-
-    Raises
-    ------
-    InputError
-        If the file is missing or is not JSON.
-    """
+    """Read a JSON document."""
     try:
         return json.loads(existing_file(path).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -141,23 +125,6 @@ def read_npz(path: PathLike, *, artefact: bool = False) -> dict[str, NDArray[Any
     """Read every array of an npz file; nothing in the file is executed.
 
     The sizes of all arrays are read and checked before the first is unpacked.
-
-    Parameters
-    ----------
-    path : path-like
-        A file written by `write_npz` or `numpy.savez`.
-    artefact : bool, default=False
-        Whether truegraph wrote it: what it saves never shrinks as much as a zip bomb does, so
-        that one is refused before it takes memory.
-
-    Returns
-    -------
-    arrays : dict of str to ndarray
-
-    Raises
-    ------
-    InputError
-        If the file is missing, truncated, holds pickled objects or is not an npz file.
     """
     file = existing_file(path)
     with file.open("rb") as stream:

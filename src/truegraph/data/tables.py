@@ -40,16 +40,7 @@ _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # of spreadsheets, also in full wid
 
 
 class Table(ABC):
-    """A table whose columns are read when they are asked for.
-
-    Attributes
-    ----------
-    path : path-like
-    names : list of str
-        Names of the columns; "column 1", ... if the file has none.
-    header : bool
-        Whether the file names its columns.
-    """
+    """A table whose columns are read when they are asked for."""
 
     path: PathLike
     names: list[str]
@@ -70,28 +61,7 @@ class Table(ABC):
     def columns(
         self, text: Sequence[int], numbers: Sequence[int] = (), moments: Sequence[int] = ()
     ) -> pd.DataFrame:
-        """Read some columns, by their positions.
-
-        Parameters
-        ----------
-        text : sequence of int
-            Columns that are read as text; "" where a cell is empty.
-        numbers : sequence of int
-            Columns that must be finite numbers.
-        moments : sequence of int
-            Columns of numbers or of dates, which become seconds since 1970.
-
-        Returns
-        -------
-        frame : DataFrame
-            Columns are named by their positions.
-
-        Raises
-        ------
-        InputError
-            If a line has another number of fields than the first, a field is not a finite number
-            or a date, or there are no rows.
-        """
+        """Read some columns, by their positions."""
         cells = self._cells([*text, *numbers, *moments])
         found: dict[int, Any] = {place: _as_text(cells[place]) for place in text}
         for place in numbers:
@@ -133,16 +103,7 @@ class Table(ABC):
 
 
 def open_table(path: PathLike, has_header: Callable[[CsvTable], bool] | None = None) -> Table:
-    """Open a table by the ending of its name: .csv, .tsv, .txt (also .gz), .parquet or .xlsx.
-
-    Parameters
-    ----------
-    path : path-like
-        "-" is a text table from standard input.
-    has_header : function of CsvTable to bool, optional
-        How to tell whether the first line of a text table names its columns; by default as
-        `names_columns` does.
-    """
+    """Open a table by the ending of its name: .csv, .tsv, .txt (also .gz), .parquet or .xlsx."""
     suffix = ending(path)
     if suffix in FRAME_ENDINGS:
         return FrameTable(path)
@@ -172,15 +133,6 @@ class CsvTable(Table):
 
     Lines above the table that begin with # or % are comments. The last of them is the header if it
     has as many fields as the table.
-
-    Attributes
-    ----------
-    delimiter : str
-        "," or ";" or a tab; " " stands for any number of spaces.
-    first : list of str
-        Fields of the first line, which may be a header.
-    has_comment_header : bool
-        Whether the columns are named in the last comment above the table.
     """
 
     def __init__(self, path: PathLike, has_header: Callable[[CsvTable], bool]) -> None:
@@ -489,16 +441,7 @@ def is_number(field: str) -> bool:
 
 
 def write_csv(table: pd.DataFrame, path: str | os.PathLike[str], *, escape: bool = False) -> None:
-    """Write a table without its index as CSV, atomically.
-
-    Parameters
-    ----------
-    table : DataFrame
-    path : path-like
-    escape : bool, default=False
-        Whether to write texts so that spreadsheets do not run them: an apostrophe before =, +, -,
-        @ and tabs. Numbers, and texts that are numbers, stay as they are.
-    """
+    """Write a table without its index as CSV, atomically."""
     from truegraph.data.storage import atomic_write
 
     if escape:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from truegraph import gate
 from truegraph.data.input_advice import warn_about_points
 from truegraph.errors import InputError, InputWarning, warn
+from truegraph.wording import counted
 
 if TYPE_CHECKING:
     from truegraph.data.column_plan import ColumnPlan
@@ -22,20 +23,7 @@ def is_table(X: Any) -> bool:
 
 
 def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]:
-    """Turn a table into points; anything else stays as it is.
-
-    Parameters
-    ----------
-    X : DataFrame of pandas or polars, array-like, sparse matrix or None
-    plan : ColumnPlan or None
-        What the user asks for; None is ``ColumnPlan()``. A fitted plan is applied as it is.
-
-    Returns
-    -------
-    X : ndarray of float64, shape (n_rows, n_columns), or the given X
-    plan : ColumnPlan or None
-        The fitted plan; None if X is not a table.
-    """
+    """Turn a table into points; anything else stays as it is."""
     if not is_table(X):
         return X, None
     from sklearn.base import clone
@@ -50,23 +38,7 @@ def vectorised(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | None]
 def vectorised_together(
     users: Any, items: Any, plan: ColumnPlan | None
 ) -> tuple[Any, Any, ColumnPlan, list[Any] | None]:
-    """Turn two tables into points of one space, by one plan that is fitted to both.
-
-    Parameters
-    ----------
-    users, items : DataFrame of pandas or polars
-        Tables with the same columns, besides those that name their rows.
-    plan : ColumnPlan or None
-        As of `vectorised`; its `id_column` is looked for in each table.
-
-    Returns
-    -------
-    users, items : ndarray of float64, shape (n_rows, n_columns)
-    plan : ColumnPlan
-        The fitted plan.
-    names : list or None
-        Ids of both tables, if both have some and no two are alike.
-    """
+    """Turn two tables into points of one space, by one plan that is fitted to both."""
     if not (is_table(users) and is_table(items)):
         table, array = ("users", "items") if is_table(users) else ("items", "users")
         raise InputError(f"{table} is a table and {array} is not; give two tables or two arrays.")
@@ -118,14 +90,7 @@ def take_features(X: Any, plan: ColumnPlan | None) -> tuple[Any, ColumnPlan | No
 
 
 def new_points(X: Any, plan: ColumnPlan | None) -> Any:
-    """Return the points of new nodes by the plan of the fitted ones.
-
-    Parameters
-    ----------
-    X : DataFrame, array-like, sparse matrix or None
-    plan : ColumnPlan or None
-        The fitted plan; None if the fitted nodes came as an array.
-    """
+    """Return the points of new nodes by the plan of the fitted ones."""
     if plan is None:
         if is_table(X):
             raise InputError(
@@ -138,10 +103,11 @@ def new_points(X: Any, plan: ColumnPlan | None) -> Any:
             f"X has type {type(X).__name__}, but the model was fitted on a table; give a table "
             f"with the columns {', '.join(plan.encoders_)}."
         )
-    for name, values in plan.unknown_categories(X).items():
-        warn(
-            f"column {name!r} of X has categories that the model has not seen: "
-            f"{', '.join(values[:5])}. They count as missing.",
-            InputWarning,
-        )
+    for name, (count, cells) in plan.misfits(X).items():
+        kind = plan.encoders_[name].kind
+        some = ", ".join(cells[:5])
+        what = f"has {counted(count, 'cell')} that are no {kind} as the model was fitted on: {some}"
+        if kind == "category":
+            what = f"has categories that the model has not seen: {some} ({counted(count, 'cell')})"
+        warn(f"column {name!r} of X {what}. They count as missing.", InputWarning)
     return plan.transform(X)

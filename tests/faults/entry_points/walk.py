@@ -76,7 +76,6 @@ UNTRIED = {
     "GraphLearner.fit:y",
     "GraphLearner.fit_transform:y",
     # The facts of the list of named data sets, which is a file of the package.
-    "DatasetInfo.listed:facts",
     # Tables of mixed columns, one row per item or user.
     "Recommender.add_items:items",
     "Recommender.add_users:users",
