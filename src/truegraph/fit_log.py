@@ -15,16 +15,7 @@ _LOG = logging.getLogger("truegraph")
 class FitLog:
     """Collects notes and alarms of one fit, times its stages and reports progress.
 
-    Attributes
-    ----------
-    progress : Progress
-        Where stages are announced; silent by default.
-    notes : list of str
-        What was chosen for the user, alarms included.
-    alarms : list of str
-        Notes that say that the result is probably unreliable; estimators warn about them.
-    seconds : dict of str to float
-        Seconds spent per stage.
+    `notes` say what was chosen for the user; estimators warn about those that are `alarms`.
     """
 
     def __init__(self, progress: Progress | None = None) -> None:

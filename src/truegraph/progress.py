@@ -49,10 +49,8 @@ class ConsoleProgress(Progress):
     def finish(self) -> None:
         """Fill the running bar."""
         if self._task is not None:
-            task = self._display.tasks[self._task]
-            self._display.update(
-                self._task, total=task.total or 1, completed=task.total or 1, note=""
-            )
+            total = self._display.tasks[self._task].total or 1
+            self.update(total, total)
 
 
 class NotebookProgress(Progress):
@@ -61,7 +59,7 @@ class NotebookProgress(Progress):
     def __init__(self) -> None:
         from IPython.display import display
 
-        self._handle = display(_plain("..."), raw=True, display_id=True)
+        self._handle = display({"text/plain": "..."}, raw=True, display_id=True)
         self._done: list[str] = []
         self._name = ""
         self._began = self._shown = time.perf_counter()
@@ -83,16 +81,13 @@ class NotebookProgress(Progress):
         """Leave the seconds of all stages."""
         if self._name:
             self._done.append(f"{self._name} {time.perf_counter() - self._began:.1f} s")
-            self._name = ""
+        self._name = ""
         self._show()
 
     def _show(self, *running: str) -> None:
         self._shown = time.perf_counter()
-        self._handle.update(_plain(", ".join([*self._done, *running])), raw=True)
-
-
-def _plain(text: str) -> dict[str, str]:
-    return {"text/plain": text}
+        line = ", ".join([*self._done, *running])
+        self._handle.update({"text/plain": line}, raw=True)
 
 
 @contextmanager
@@ -105,18 +100,17 @@ def console_progress(enabled: bool = True) -> Iterator[Progress]:
         yield line
         line.finish()
     else:
+        from rich import progress as rich
         from rich.console import Console
-        from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
-        from rich.progress import Progress as Bars
 
         columns = (
-            TextColumn("{task.description:<22}"),
-            BarColumn(bar_width=20),
-            TaskProgressColumn(),
-            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            TextColumn("{task.fields[note]}"),
+            rich.TextColumn("{task.description:<22}"),
+            rich.BarColumn(bar_width=20),
+            rich.TaskProgressColumn(),
+            rich.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+            rich.TextColumn("{task.fields[note]}"),
         )
-        with Bars(*columns, console=Console(stderr=True)) as display:
+        with rich.Progress(*columns, console=Console(stderr=True)) as display:
             bars = ConsoleProgress(display)
             yield bars
             bars.finish()

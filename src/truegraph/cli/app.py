@@ -24,7 +24,7 @@ from truegraph.cli.explore import explore
 from truegraph.cli.learn import learn
 from truegraph.cli.links import links
 from truegraph.cli.options import described
-from truegraph.cli.output import OURS, announce
+from truegraph.cli.output import OURS, announce, heard, show_warning
 from truegraph.cli.predict import predict
 from truegraph.cli.recommend import recommend
 from truegraph.errors import TruegraphError
@@ -104,7 +104,10 @@ def _terminate(number: int, frame: object) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the program on the given arguments and return its exit code."""
     with warnings.catch_warnings():
-        warnings.showwarning = _show_warning
+        heard.clear()
+        warnings.showwarning = show_warning
+        for category in OURS.__args__:
+            warnings.simplefilter("always", category)
         try:
             return _ended(app(list(arguments), prog_name="truegraph", standalone_mode=False))
         except SystemExit as end:  # how typer ends after --help, and when nobody reads on
@@ -156,9 +159,3 @@ def _ended(found: object) -> int:
 def _failed(message: str, code: int, before: str = "") -> int:
     announce(f"{before}Error: {message}")
     return code
-
-
-def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print a warning of ours; those of other packages are for programmers."""
-    if issubclass(category, OURS):
-        announce(f"Warning: {message}")

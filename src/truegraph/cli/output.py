@@ -12,7 +12,6 @@ import shutil
 import sys
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,6 +31,7 @@ PICTURES = (".png", ".svg", ".pdf")
 OURS = InputWarning | AnswerWarning | ConvergenceWarning
 _ESCAPE = "TRUEGRAPH_ESCAPE_FORMULAS"
 _LAST_CONTROL = "\x9f"
+heard: list[str] = []  # the warnings of the running command
 
 
 class Output:
@@ -46,7 +46,6 @@ class Output:
     ) -> None:
         self.out, self.save, self.as_json, self.quiet = out or (), save, as_json, quiet
         self.written: list[Path] = []
-        self.warnings: list[str] = []
         self._began = time.perf_counter()
 
     def file(self, *endings: str) -> Path | None:
@@ -86,10 +85,8 @@ class Output:
         known = [ending for kind in (*kinds, (".html",)) for ending in kind]
         for kind in kinds:
             self.file(*kind)
-        targets = [("--out", path, known) for path in (*self.out, self.page)]
-        targets += [
-            (f"--{n.replace('_', '-')}", path, list(kind)) for n, (path, kind) in more.items()
-        ]
+        targets: Any = [("--out", path, known) for path in (*self.out, self.page)]
+        targets += [(f"--{name.replace('_', '-')}", *target) for name, target in more.items()]
         seen: dict[Path, str] = {}
         for option, path, endings in targets:
             if path is None:
@@ -108,27 +105,12 @@ class Output:
 
     @contextmanager
     def working(self, jobs: int | None, seconds: int = 30) -> Iterator[None]:
-        """Collect the warnings of the work and time it; `seconds` to compile at first."""
+        """Time the work and set its threads; `seconds` to compile at first."""
         self.say(*compilation_note(seconds))
         from truegraph.runtime.threads import use_threads
 
         self._began = time.perf_counter()
-        with self._recorded_warnings(), use_threads(jobs):
-            yield
-
-    @contextmanager
-    def _recorded_warnings(self) -> Iterator[None]:
-        with warnings.catch_warnings():
-            show = warnings.showwarning
-
-            def record(message: Any, category: type[Warning], *more: Any, **named: Any) -> None:
-                if issubclass(category, OURS):
-                    self.warnings.append(str(message))
-                show(message, category, *more, **named)
-
-            warnings.showwarning = record
-            for category in OURS.__args__:
-                warnings.simplefilter("always", category)
+        with use_threads(jobs):
             yield
 
     def write_table(self, table: pd.DataFrame, path: Path | None = None) -> None:
@@ -184,7 +166,7 @@ class Output:
             from truegraph.report.page import answer_page
 
             heads = (title, headline, document, answer, learned)
-            text = answer_page(*heads, list(parts()), plan=plan, warnings=self.warnings)
+            text = answer_page(*heads, list(parts()), plan=plan, warnings=heard)
             write_text(self.page, text)
             self.written.append(self.page)
         paths = [str(path) for path in self.written]
@@ -192,7 +174,7 @@ class Output:
             from truegraph.runtime.memory import peak_memory_mb
 
             more = {"answer": dict(answer), "peak_memory_mb": peak_memory_mb()}
-            print_json(document | more | {"warnings": self.warnings, "written": paths})
+            print_json(document | more | {"warnings": heard, "written": paths})
         elif not self.quiet:
             tell(headline)
             facts = [(name, value) for name, value in answer.items() if value]
@@ -276,6 +258,13 @@ def _check_folder(option: str, path: Path) -> None:
 
 
 # --- what is printed ------------------------------------------------------------------------------
+
+
+def show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    """Print and keep a warning of ours; those of other packages are for programmers."""
+    if issubclass(category, OURS):
+        heard.append(str(message))
+        announce(f"Warning: {message}")
 
 
 def printable(text: str) -> str:

@@ -21,12 +21,10 @@ _DIGITS = 6  # of float32 hold
 def prediction_table(
     classifier: NodeClassifier, names: Any, labels: Any, coverage: float | None
 ) -> pd.DataFrame:
-    """Return what is given and what is predicted for every fitted node.
+    """Return a row per fitted node; with a `coverage` also its set of classes.
 
-    Columns: node, label (the given one where there is one, else the predicted one), given ("true"
-    or "false"), prediction, probability (of the prediction), predictive_entropy and
-    mutual_information (in nats), novelty; with a `coverage` also set (classes with semicolons
-    between) and set_size.
+    The label is the given one where there is one, else the predicted one. Predictions, their
+    probabilities and scores have columns of their own.
     """
     given = pd.Series(labels, dtype=object)
     chances, predicted = classifier.predict_proba(), classifier.predict()
@@ -57,15 +55,15 @@ def _rounded(values: Any) -> Any:
 def class_parts(
     found: pd.DataFrame, rated: pd.DataFrame | None, coverage: float | None
 ) -> Iterator[Part]:
-    """Yield the parts of a page about predicted classes.
-
-    `found` is a table of predictions, `rated` one of observed edges with the probability that
-    each is real, the least probable first.
-    """
+    """Yield the parts of a page about a table of predictions and one of rated edges."""
     rest = found[found["given"] == "false"]
     if len(rest):
-        least = rest.sort_values("probability", kind="stable")
-        yield first_rows("Least sure", "Nodes whose labels would help most.", least)
+        by = rest["mutual_information"].fillna(1.0 - rest["probability"])
+        least = rest.loc[by.sort_values(ascending=False, kind="stable").index]
+        told = (
+            "Label these next: mutual information is high, or where it is unknown the probability"
+        )
+        yield first_rows("Least sure", f"{told} of the prediction is low.", least)
     if coverage is not None and len(rest):
         yield _set_sizes(rest["set_size"], coverage)
     doubtful = found[(found["given"] == "true") & (found["label"] != found["prediction"])]

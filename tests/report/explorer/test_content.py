@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from truegraph import InputError, LearnedGraph, learn_graph
 from truegraph.report.explorer import content as module
 from truegraph.report.explorer.edges import LEARNED, NOTHING_SHARED, OBSERVED, shared_features
-from truegraph.report.explorer.next_labels import label_next
 from truegraph.report.explorer.page import Explorer, render
 
 POINTS = np.random.default_rng(0).normal(size=(60, 3))
@@ -134,18 +133,6 @@ def test_shared_features_are_what_few_others_have() -> None:
     assert shared_features(csr_array(dense), *pair).tolist() == [[2, 3, 0]]
     nothing = shared_features(csr_array(dense[:, 1:]), np.array([0]), np.array([1]))
     assert nothing.tolist() == [[NOTHING_SHARED] * 3]
-
-
-def test_labels_wanted_next_cover_the_graph() -> None:
-    star = np.zeros((9, 9))
-    star[0, 1:6] = star[1:6, 0] = 1.0  # a star of six nodes
-    star[6, 7:] = star[7:, 6] = 1.0  # and one of three
-    ones = np.ones(9)
-    assert label_next(csr_array(star), ones, 2) == [0, 6]
-    known = ones.copy()
-    known[:6] = 0.0
-    assert label_next(csr_array(star), known, 2)[0] == 6
-    assert label_next(csr_array(star), np.zeros(9), 2) == []
 
 
 def test_large_graphs_are_shown_by_selection_and_by_cluster(

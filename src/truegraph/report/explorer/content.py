@@ -30,7 +30,6 @@ from truegraph.report.explorer.columns import (
 )
 from truegraph.report.explorer.edges import gather_edges, shared_features
 from truegraph.report.explorer.layout import layout
-from truegraph.report.explorer.next_labels import label_next
 
 ALL_NODES, ALL_EDGES = 5_000, 50_000  # up to here every edge is drawn
 MOST_NODES = 50_000  # up to here every node is
@@ -38,6 +37,7 @@ _MOST_EDGES = 1_000_000
 _NEAR_NODES = 2_000  # around a centre
 _CLASSES_SHOWN = 5
 _REPRESENTATIVES = 12  # of a cluster
+_NEXT = 20  # nodes to label next
 _MOST_FEATURES = 60_000  # what 16 bits count
 
 Integers = NDArray[np.int64]
@@ -184,19 +184,17 @@ def _node_columns(
 
 
 def _next(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[str, Any]:
-    """Return the nodes to label next, among those shown, and how they were chosen."""
-    uncertainty = np.ones(graph.n_nodes)
-    reason = "Nodes whose labels would tell about most other nodes, through their edges."
+    """Return the nodes without a label to label next, among those shown, and their order."""
+    rank = np.asarray(graph.adjacency.sum(axis=1)).ravel()
+    reason = "Nodes with the heaviest edges."
     if known.predictions is not None:
-        uncertainty = np.maximum(known.predictions.uncertainty, 0.0)
-        reason = "Uncertain nodes whose labels would settle most of their neighbours' uncertainty."
+        rank = known.predictions.uncertainty
+        reason = "Nodes whose prediction is the least certain: mutual information, else entropy."
     labelled = None if known.labels is None else known.labels.values != NO_VALUE
-    if labelled is not None and labelled.all():
-        reason += " Every node has a label; they are ranked as if none had."
-    elif labelled is not None:
-        uncertainty = np.where(labelled, 0.0, uncertainty)
-    inside = csr_array(graph.adjacency[nodes][:, nodes])
-    return {"nodes": label_next(inside, uncertainty[nodes]), "reason": reason}
+    if labelled is not None and not labelled.all():
+        rank = np.where(labelled, 0.0, rank)
+    order = np.argsort(-rank[nodes], kind="stable")[:_NEXT]
+    return {"nodes": order[rank[nodes][order] > 0.0].tolist(), "reason": reason}
 
 
 def _cluster_content(graph: LearnedGraph, known: Known) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,16 +27,6 @@ _SMALLEST_NAMED = 0.03  # share of the nodes from which on a class has room for 
 _PANEL = 4.6  # inches per side
 
 
-class _Blocks(NamedTuple):
-    """Nodes in the order of their classes or clusters."""
-
-    order: NDArray[np.intp]  # (n_nodes,)
-    ends: NDArray[np.intp]  # position after the last node of each block, (n_blocks,)
-    names: list[str]  # of the blocks; clusters have none
-    caption: str
-
-
-@house_style()
 def adjacency(
     matrix: Any,
     labels: ArrayLike | None = None,
@@ -59,18 +49,10 @@ def adjacency(
         By default the number of edges, and with labels the share of them within a class.
     by_cluster : bool, default=False
         Without labels, order the nodes by cluster, the largest first.
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
     """
-    graph = as_adjacency(matrix)
-    is_clustered = by_cluster and labels is None
-    blocks = _clusters(graph) if is_clustered else _blocks(graph.shape[0], labels, class_names)
-    return _panels({title: graph}, labels, blocks)
+    return _drawn({title: as_adjacency(matrix)}, labels, class_names, by_cluster)
 
 
-@house_style()
 def side_by_side(
     observed: Any,
     learned: Any,
@@ -87,10 +69,6 @@ def side_by_side(
     labels, class_names
         As of `adjacency`.
     titles : tuple of two str
-
-    Returns
-    -------
-    figure : matplotlib.figure.Figure
     """
     graphs = [as_adjacency(observed), as_adjacency(learned)]
     if graphs[0].shape != graphs[1].shape:
@@ -98,71 +76,70 @@ def side_by_side(
             f"observed has {graphs[0].shape[0]} nodes and learned has {graphs[1].shape[0]}; "
             "give two graphs of the same nodes."
         )
-    blocks = _blocks(graphs[0].shape[0], labels, class_names)
-    return _panels(dict(zip(titles, graphs, strict=True)), labels, blocks)
+    return _drawn(dict(zip(titles, graphs, strict=True)), labels, class_names)
 
 
-def _panels(graphs: dict[Any, sparse.csr_array], labels: Any, blocks: _Blocks) -> Figure:
-    margin = 0.4 + 0.08 * max(map(len, blocks.names), default=0)  # inches for the names
+@house_style()
+def _drawn(
+    graphs: dict[Any, sparse.csr_array],
+    labels: ArrayLike | None,
+    class_names: Sequence[str] | None,
+    by_cluster: bool = False,
+) -> Figure:
+    """Draw graphs of the same nodes, a panel each, their nodes in the order of their groups."""
+    nodes = next(iter(graphs.values())).shape[0]
+    group, names, caption = np.zeros(nodes, dtype=np.int64), [], "in the order given"
+    if labels is not None:
+        group, names = _classes(labels, class_names, nodes)
+        caption = "ordered by class, boundaries in red"
+    elif by_cluster:
+        group = clusters(next(iter(graphs.values())))
+        caption = "ordered by cluster, boundaries in red"
+    order, sizes = np.argsort(group, kind="stable"), np.bincount(group)
+    ends = np.cumsum(sizes)
+    margin = 0.4 + 0.08 * max(map(len, names), default=0)  # inches for the names
     figure = new_figure(figsize=(margin + _PANEL * len(graphs), _PANEL + 0.85), layout="compressed")
     axes = figure.subplots(1, len(graphs), sharey=True, squeeze=False)[0]
     for panel, (title, graph) in zip(axes, graphs.items(), strict=True):
-        _draw(panel, graph, blocks)
+        _draw(panel, graph, order, ends)
         told = counted(graph.nnz // 2, "edge")
         share = None if labels is None else homophily(graph, np.asarray(labels))
         told += "" if share is None else f", {share:.0%} within a class"
         panel.set_title(told if title is None else f"{title}\n{told}")
-    sizes = np.diff(blocks.ends, prepend=0)
-    is_named = (sizes >= _SMALLEST_NAMED * blocks.order.size) & bool(blocks.names)
-    named = np.flatnonzero(is_named).tolist()
-    places = [blocks.ends[block] - sizes[block] / 2 for block in named]
-    axes[0].set_yticks(places, labels=[blocks.names[block] for block in named])
-    figure.supxlabel(
-        f"{blocks.order.size:,} nodes {blocks.caption}; the darker, the more edges",
-        fontsize=8.5,
-        color=LIGHT["faint"],
-    )
+    named = np.flatnonzero((sizes >= _SMALLEST_NAMED * nodes) & bool(names)).tolist()
+    places = [ends[block] - sizes[block] / 2 for block in named]
+    axes[0].set_yticks(places, labels=[names[block] for block in named])
+    about = f"{nodes:,} nodes {caption}; the darker, the more edges"
+    figure.supxlabel(about, fontsize=8.5, color=LIGHT["faint"])
     return figure
 
 
-def _blocks(n_nodes: int, labels: ArrayLike | None, class_names: Sequence[str] | None) -> _Blocks:
-    if labels is None:
-        return _Blocks(np.arange(n_nodes), np.array([n_nodes]), [], "in the order given")
+def _classes(
+    labels: ArrayLike, class_names: Sequence[str] | None, nodes: int
+) -> tuple[NDArray[np.int64], list[str]]:
+    """Return the class of every node, those without a label last, and the names of the classes."""
     classes = gate.whole_numbers("labels", labels)
-    if len(classes) != n_nodes:
+    if len(classes) != nodes:
         raise InputError(
-            f"labels has shape {classes.shape}, but the graph has {n_nodes} nodes; "
+            f"labels has shape {classes.shape}, but the graph has {nodes} nodes; "
             "give one class per node."
         )
     last = classes.max(initial=0)
-    group = np.where(classes == UNLABELLED, last + 1, classes)  # unlabelled nodes stand last
-    present, counts = np.unique(group, return_counts=True)
+    present, group = np.unique(
+        np.where(classes == UNLABELLED, last + 1, classes), return_inverse=True
+    )
     known = range(last + 1) if class_names is None else class_names
     names = ["no label" if one > last else str(known[one]).replace("_", " ") for one in present]
-    caption = "ordered by class, boundaries in red"
-    return _Blocks(np.argsort(group, kind="stable"), np.cumsum(counts), names, caption)
+    return group, names
 
 
-def _clusters(graph: sparse.csr_array) -> _Blocks:
-    group = clusters(graph)
-    ends = np.cumsum(np.bincount(group))
-    caption = "ordered by cluster, boundaries in red"
-    return _Blocks(np.argsort(group, kind="stable"), ends, [], caption)
-
-
-def _draw(axes: Axes, graph: sparse.csr_array, blocks: _Blocks) -> None:
+def _draw(axes: Axes, graph: sparse.csr_array, order: NDArray[Any], ends: NDArray[Any]) -> None:
     nodes = graph.shape[0]
-    axes.imshow(
-        _darkness(graph, blocks.order),
-        cmap="Greys",
-        vmin=0.0,
-        vmax=1.0,
-        extent=(0, nodes, nodes, 0),
-        interpolation="nearest",
-    )
-    width = min(0.7, 12.0 / len(blocks.ends))  # hundreds of boundaries must not hide the edges
-    axes.hlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
-    axes.vlines(blocks.ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
+    look: Any = {"cmap": "Greys", "vmin": 0.0, "vmax": 1.0, "interpolation": "nearest"}
+    axes.imshow(_darkness(graph, order), extent=(0, nodes, nodes, 0), **look)
+    width = min(0.7, 12.0 / len(ends))  # hundreds of boundaries must not hide the edges
+    axes.hlines(ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
+    axes.vlines(ends[:-1], 0, nodes, colors=LIGHT["red"], linewidths=width)
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.spines[["top", "right"]].set_visible(True)
@@ -175,9 +152,8 @@ def _darkness(graph: sparse.csr_array, order: NDArray[np.intp]) -> NDArray[np.fl
     cell_of = np.empty(nodes, dtype=np.int64)
     cell_of[order] = np.arange(nodes) * cells // max(nodes, 1)
     ends = sparse.coo_array(graph)
-    counts = np.bincount(
-        cell_of[ends.row] * cells + cell_of[ends.col], minlength=cells * cells
-    ).reshape(cells, cells)
+    found = np.bincount(cell_of[ends.row] * cells + cell_of[ends.col], minlength=cells**2)
+    counts = found.reshape(cells, cells)
     if not counts.any():
         return np.zeros((cells, cells))
     # The fullest cells of large graphs would leave the others pale: saturate above most of them.
