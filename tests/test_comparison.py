@@ -196,9 +196,3 @@ def test_a_group_is_never_split(groups: NodeDataset) -> None:
         compare("classify", groups, CHEAP, groups=["one"] * 150)
     with pytest.raises(InputError, match="groups go with classify"):
         compare("links", groups, groups=people)
-
-
-def test_gradient_boosting_learns_from_few_labels(groups: NodeDataset) -> None:
-    split = node_split(groups, 5, 0)
-    chances = fit_classifier("gradient-boosting", {}, groups, split, 0).predict_proba()
-    assert (chances.argmax(axis=1) == groups.labels)[split.test].mean() > 0.6

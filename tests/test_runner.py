@@ -16,7 +16,7 @@ import pytest
 from truegraph.data.storage import read_npz
 from truegraph.errors import DataError, InputError
 from truegraph.progress import Progress
-from truegraph.runner import key_of, read_trials, run_trials
+from truegraph.runner import read_trials, run_trials
 
 JOBS = [{"seed": seed} for seed in range(4)]
 SLEEPER = """
@@ -60,12 +60,6 @@ def test_every_trial_is_run_once_and_kept(tmp_path: Path, workers: int) -> None:
     assert len(file.read_text().splitlines()) == 4
     assert run_trials(squared, JOBS, file).run == 0
     assert {"seconds", "finished", "version", "peak_memory_mb"} <= again.records[0].keys()
-
-
-def test_the_order_of_entries_does_not_matter() -> None:
-    assert key_of({"a": 1, "b": [2]}) == key_of({"b": [2], "a": 1})
-    with pytest.raises(InputError, match="plain"):
-        key_of({"a": float("nan")})
 
 
 def test_failed_trials_are_told_and_run_again_on_demand(tmp_path: Path) -> None:
@@ -137,16 +131,6 @@ def test_a_stopped_run_goes_on(tmp_path: Path, end: signal.Signals) -> None:
     assert len(set(keys)) == 16
     assert len(read_trials(file)) == 16
     assert len(keys) == 16  # none of those kept was run again
-
-
-def test_a_cluster_runs_the_trials(tmp_path: Path) -> None:
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
-    ) as cluster:
-        found = run_trials(squared, JOBS, tmp_path / "t.jsonl", cluster=cluster.scheduler_address)
-    assert [record["metrics"]["value"] for record in found.records] == [0, 1, 4, 9]
-    assert os.getpid() not in {record["pid"] for record in found.records}
 
 
 def test_a_cluster_that_is_not_there_is_told(tmp_path: Path, monkeypatch) -> None:

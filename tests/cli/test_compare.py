@@ -3,11 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -114,23 +109,6 @@ def test_wrong_usage(program, words: list[object], message: str) -> None:
     assert done.code == 2
     assert message in done.err
     assert not done.out
-
-
-def test_a_comparison_that_is_killed_goes_on(program) -> None:
-    words = ["compare", "classify", *FILES, *LABELS, *CHEAP, "--quiet"]
-    code = "from truegraph.cli import main; main()"
-    command = [sys.executable, "-c", code, *map(str, words), "--trials", "20", "--out", "out"]
-    process = subprocess.Popen(command, env=os.environ | {"OPENBLAS_NUM_THREADS": "1"})
-    limit = time.monotonic() + 300
-    while len(read_trials("out/trials.jsonl")) < 3 and time.monotonic() < limit:
-        time.sleep(0.05)
-    process.send_signal(signal.SIGKILL)
-    process.wait(60)
-    kept = len(read_trials("out/trials.jsonl"))
-    assert 3 <= kept < 40
-    done = program(*words, "--trials", 20, "--out", "out", "--json")
-    assert done.code == 0, done.err
-    assert len(read_trials("out/trials.jsonl")) == 40
 
 
 def test_two_workers_of_a_dask_cluster_give_the_same_figures(program) -> None:

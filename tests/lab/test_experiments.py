@@ -18,7 +18,6 @@ from lab.digests import digest, refreshed
 from lab.experiment import Experiment, experiments, load, parse
 from lab.points import build_graph, spreading_accuracy
 from lab.printed import printed
-from lab.recommend import removal_metrics
 from lab.store import Trial, committed, fresh, runs, trials_of, write_table
 from lab.suggestions import hard_negatives, suggestion_metrics
 from lab.summary import Findings, tables
@@ -26,7 +25,6 @@ from lab.write import write
 from scipy.sparse import csr_array
 
 from lab import same_science
-from truegraph.data import InteractionSplit
 from truegraph.errors import InputError
 from truegraph.runner import read_trials
 
@@ -112,16 +110,6 @@ def test_mistakes_are_told_with_what_was_meant(change: dict[str, Any], message: 
     assert parse("mine", good).name == "mine"
     with pytest.raises(InputError, match=message):
         parse("mine", good | change)
-
-
-def test_a_part_of_an_experiment() -> None:
-    part = load("table1").only(models=["BGCN (ours)", "gcn"], datasets=["cora"], trials=3)
-    cells = list(part.cells())
-    assert {cell.model for cell in cells} == {"gcn", "bgcn"}
-    assert len(cells) == 6
-    assert list(part.seeds) == [0, 1, 2]
-    with pytest.raises(InputError, match=r"no data set of table1.*cora"):
-        load("table1").only(datasets=["corra"])
 
 
 def test_options_of_one_data_set_and_nothing() -> None:
@@ -301,14 +289,6 @@ def test_hard_negatives_are_no_links() -> None:
     assert not np.asarray(truth[pairs[:, 0], pairs[:, 1]]).any()
     assert (pairs[:, 0] != pairs[:, 1]).all()
     assert (found[:, :25, 0] == links[:, :1]).all()
-
-
-def test_removed_pairs_are_compared_with_held_out_ones() -> None:
-    parts = [csr_array(np.roll(np.eye(4), shift, axis=1)) for shift in range(3)]
-    removed = csr_array(np.array([[0.0, 0.5, 0.2, 0.0]] + [[0.0] * 4] * 3))
-    found = removal_metrics(removed, 0.1, InteractionSplit(*parts))
-    assert found["overlap_test"] == 0.25
-    assert found["removal_precision"] == 1.0
 
 
 @pytest.mark.parametrize(

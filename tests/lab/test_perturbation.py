@@ -38,14 +38,6 @@ def test_removal_takes_the_share_away_and_nests() -> None:
     assert _edges(perturb_graph(graph, removed=0.5, random_state=4)) != _edges(half)
 
 
-def test_addition_links_unlinked_nodes() -> None:
-    graph = _graph()
-    before, after = _edges(graph), _edges(perturb_graph(graph, added=1.0, random_state=3))
-    assert before < after
-    assert len(after) == 2 * len(before)
-    assert (perturb_graph(graph) != graph).nnz == 0
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -101,35 +101,6 @@ def test_wrong_options_are_named(problem, options, message):
 # --- the parametric Bayesian GCN ------------------------------------------------------------------
 
 
-class Recorded:
-    """Stands for the block model and notes what is asked of it."""
-
-    calls: list[Any]
-
-    def __init__(self, graph, communities, rng) -> None:
-        Recorded.calls, self._graph = [], graph
-
-    def fit_random(self, iterations) -> None:
-        self.calls.append(("random", iterations))
-
-    def fit_from(self, probabilities, iterations) -> None:
-        self.calls.append(("from", iterations))
-
-    def draw(self, rng):
-        self.calls.append("draw")
-        return self._graph
-
-
-def test_the_parametric_schedule_is_that_of_the_authors(problem, monkeypatch):
-    monkeypatch.setattr(parametric, "BlockModel", Recorded)
-    parametric.parametric_bgcn(problem, None, FitLog())
-    calls = Recorded.calls
-    assert calls[:3] == [("random", 1000), ("from", 200), "draw"]
-    assert calls.count("draw") == 99  # epochs 201 to 299
-    refits = [calls[:k].count("draw") for k, call in enumerate(calls) if call == ("from", 200)]
-    assert refits == [0, 20, 40, 60, 80]  # after the epochs 200, 220, 240, 260 and 280
-
-
 def test_the_parametric_bgcn_learns(problem):
     options = {"start_iterations": 50, "fit_iterations": 20}
     found = parametric.parametric_bgcn(problem, options, FitLog())

@@ -137,15 +137,6 @@ def test_the_graph_is_certified_between_users_and_items_and_serves_everyone() ->
     assert distances == pytest.approx(cosine_distances(vectors(), 30)[row, column], abs=1e-12)
 
 
-def test_lengths_of_the_vectors_do_not_matter_but_zero_vectors_are_allowed() -> None:
-    points = vectors()
-    scaled = points * np.random.default_rng(1).uniform(0.1, 9.0, size=(70, 1))
-    one, two = ranked(points)[1], ranked(scaled)[1]
-    assert (one[1][:200] == two[1][:200]).mean() > 0.99
-    points[3] = 0.0
-    assert np.isfinite(ranked(points)[1][2]).all()
-
-
 def test_the_count_is_a_share_of_all_pairs_and_training_pairs_are_counted() -> None:
     train = csr_array((np.random.default_rng(2).random((30, 40)) < 0.3).astype(np.float32))
     _, pairs, _ = ranked(vectors(), train)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -13,7 +11,6 @@ from truegraph.data.operators import normalise_features, normalised_adjacency
 from truegraph.data.storage import read_npz
 from truegraph.errors import InputError
 from truegraph.paper.embedding import (
-    embedding_file,
     svd_embedding,
     vgae_embedding,
 )
@@ -142,12 +139,3 @@ def test_what_cannot_be_embedded_is_refused():
         vgae_embedding(features, graph, seed=0, options={"epochs": 0})
     with pytest.raises(InputError, match="at least one link"):
         vgae_embedding(features[:4], csr_array((4, 4)), seed=0)
-
-
-def test_every_bit_of_the_input_changes_the_name_of_a_file(tmp_path: Path) -> None:
-    graph, table = csr_array(np.eye(2)[::-1]), np.arange(6, dtype=np.float32).reshape(2, 3)
-    runs = [([graph, table], 0), ([graph, table], 1), ([2.0 * graph, table], 0)]
-    runs += [([graph, table.astype(float)], 0), ([graph, table.reshape(3, 2)], 0)]
-    names = {embedding_file(tmp_path, "vgae", data, {"seed": seed}) for data, seed in runs}
-    assert len(names) == 5
-    assert embedding_file(tmp_path, "vgae", [graph, table], {"seed": 0}) in names

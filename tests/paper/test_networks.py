@@ -231,24 +231,3 @@ def test_some_nodes_have_the_logits_that_they_have_among_all(name, problem):
     whole = logits(network, problem.graph, problem.features)
     some = logits(network, problem.graph, problem.features, problem.train)
     np.testing.assert_allclose(some, whole[problem.train], atol=2e-5)
-
-
-def test_options_are_those_of_the_authors():
-    wanted = {
-        "gcn": (16, 0.5, 0.01, 5e-4, 200),
-        "mlp": (16, 0.5, 0.01, 5e-4, 200),
-        "chebynet": (16, 0.5, 0.01, 5e-4, 200),
-        "appnp": (64, 0.5, 0.01, 5e-3, 200),
-        "gat": (8, 0.6, 0.005, 5e-4, 100_000),
-        "sbm-gcn": (64, 0.5, 0.01, 5e-4, 2000),
-    }
-    names = ("hidden", "dropout", "learning_rate", "weight_decay", "epochs")
-    for name, values in wanted.items():
-        found = network_class(name).DEFAULTS
-        assert tuple(found[key] for key in names) == values, name
-    assert built("gcn").weight_decay() == built("appnp").weight_decay() | {"W1": 5e-4}
-    assert set(built("gat").weight_decay()) == {n for n, _ in built("gat").named_parameters()}
-    dfnet = network_class("dfnet-att")(500, 7, stream(0, 0))
-    assert dfnet.weight_decay()["layers.3.ar"] == pytest.approx(1.8e-3)
-    assert dfnet.layers[3].ar.shape == (500 + 4 * (8 + 16 + 32), 4 * 64)
-    assert dfnet.layers[0].ma.std().item() == pytest.approx(np.sqrt(2 / 508), rel=0.02)

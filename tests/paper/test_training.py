@@ -58,12 +58,6 @@ def test_a_seed_fixes_the_bits_and_test_labels_are_never_read(problem, name):
     assert same(first, again)
 
 
-def test_nothing_is_drawn_from_the_state_of_torch(problem):
-    before = torch.get_rng_state()
-    training(problem).run(problem.graph)
-    assert torch.equal(before, torch.get_rng_state())
-
-
 def test_a_second_run_goes_on_where_the_first_ended(problem, other_graph):
     once, twice = training(problem), training(problem)
     once.run(problem.graph, 9)

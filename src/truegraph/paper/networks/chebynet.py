@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -18,12 +18,8 @@ from truegraph.paper.networks.sparse import Noise, SparseMatrix, dropped, glorot
 _SMALL = 10  # nodes up to which all eigenvalues are computed at once
 
 
-class Polynomials(NamedTuple):
-    """L (N, N), the features, and T_0(L) .. T_K(L) at the n nodes asked for, below each other."""
-
-    L: SparseMatrix
-    features: SparseMatrix
-    rows: SparseMatrix | None
+# L (N, N), the features, and T_0(L) .. T_K(L) at the n nodes asked for, below each other
+Polynomials = tuple[SparseMatrix, SparseMatrix, SparseMatrix | None]
 
 
 class ChebyNet(NodeNetwork):
@@ -64,16 +60,15 @@ class ChebyNet(NodeNetwork):
                 ahead = terms[-1] @ L
                 terms.append(ahead if k == 0 else 2.0 * ahead - terms[-2])
             rows = SparseMatrix(vstack(terms, format="csr"), self.device)
-        return Polynomials(SparseMatrix(L, self.device), SparseMatrix(features, self.device), rows)
+        return SparseMatrix(L, self.device), SparseMatrix(features, self.device), rows
 
     def forward(self, inputs: Polynomials, noise: Noise = None) -> torch.Tensor:
-        rate, L, terms = self.options.dropout, inputs.L, self.options.degree + 1
-        side_by_side = self.W1.transpose(0, 1).flatten(1)
-        projected = inputs.features.times(side_by_side, rate, noise).chunk(terms, 1)
+        (L, X, rows), rate, terms = inputs, self.options.dropout, self.options.degree + 1
+        projected = X.times(self.W1.transpose(0, 1).flatten(1), rate, noise).chunk(terms, 1)
         hidden = dropped(torch.relu(clenshaw(L, projected)), rate, noise)
-        if inputs.rows is None:
+        if rows is None:
             return clenshaw(L, list(hidden @ self.W2))
-        return torch.bmm(inputs.rows.times(hidden).unflatten(0, (terms, -1)), self.W2).sum(0)
+        return torch.bmm(rows.times(hidden).unflatten(0, (terms, -1)), self.W2).sum(0)
 
     def weight_decay(self) -> dict[str, float]:
         return {"W1": self.options.weight_decay}

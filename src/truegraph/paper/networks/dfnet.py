@@ -9,7 +9,7 @@ into the weights, so that no sparse matrix becomes dense.
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -33,16 +33,8 @@ NUMERATOR = (0.015472, -0.619078, 2.485985, -0.752527)
 DENOMINATOR = (0.842184, -9.329317, 15.815013, -8.950443, 1.691246)
 
 Moments = tuple[torch.Tensor, torch.Tensor]  # mean and variance of columns
-
-
-class Whole(NamedTuple):
-    """The whole graph: a batch of this network is all nodes. `nodes` are those asked for."""
-
-    L: SparseMatrix
-    own: torch.Tensor
-    features: SparseMatrix
-    moments: Moments
-    nodes: torch.Tensor | None
+# A batch of this network is the whole graph: L, the features and their moments, the nodes asked for
+Whole = tuple[SparseMatrix, SparseMatrix, Moments, torch.Tensor | slice]
 
 
 class DFNet(NodeNetwork):
@@ -90,15 +82,13 @@ class DFNet(NodeNetwork):
     def prepare(
         self, graph: csr_array, features: csr_array, nodes: NDArray[np.int64] | None = None
     ) -> Whole:
-        """Return the whole graph, the moments of its features, and which nodes are asked for."""
         table = csr_array(features).astype(np.float64)
         mean = table.sum(axis=0) / table.shape[0]
         variance = table.power(2).sum(axis=0) / table.shape[0] - mean**2
         moments = [torch.from_numpy(m.astype(np.float32)).to(self.device) for m in (mean, variance)]
-        own = torch.arange(table.shape[0], device=self.device)
-        chosen = None if nodes is None else torch.from_numpy(nodes).to(self.device)
-        L = SparseMatrix(self.operator(graph), self.device)
-        return Whole(L, own, SparseMatrix(features, self.device), (moments[0], moments[1]), chosen)
+        chosen = slice(None) if nodes is None else torch.from_numpy(nodes).to(self.device)
+        L, X = (SparseMatrix(part, self.device) for part in (self.operator(graph), features))
+        return L, X, (moments[0], moments[1]), chosen
 
     def forward(self, inputs: Whole, noise: Noise = None) -> torch.Tensor:
         return self._logits(inputs, noise, batch=False)
@@ -110,18 +100,18 @@ class DFNet(NodeNetwork):
         return torch.nn.functional.cross_entropy(self._logits(inputs, noise, batch=True), labels)
 
     def _logits(self, inputs: Whole, noise: Noise, *, batch: bool) -> torch.Tensor:
-        moments, grown = inputs.moments, None
+        L, X, moments, nodes = inputs
+        grown = X.values.new_zeros((L.shape[0], 0))
         for layer in self.layers:
             if batch:
                 self._follow(layer, moments)
             used = moments if batch else (layer.mean, layer.variance)
-            out = self._attended(layer, inputs, self._filtered(layer, inputs, grown, used), noise)
+            out = self._attended(layer, L, self._filtered(layer, L, X, grown, used), noise)
             out = dropped(torch.relu(out), self.options.dropout, noise)
-            grown = out if grown is None else torch.cat([grown, out], dim=1)
+            grown = torch.cat([grown, out], dim=1)
             own = out.mean(0), out.var(0, correction=0)
             moments = torch.cat([moments[0], own[0]]), torch.cat([moments[1], own[1]])
-        logits = _project(inputs.features, grown, self.last) + self.last_bias
-        return logits if inputs.nodes is None else logits.index_select(0, inputs.nodes)
+        return (_project(X, grown, self.last) + self.last_bias)[nodes]
 
     @torch.no_grad()
     def _follow(self, layer: Any, moments: Moments) -> None:
@@ -131,27 +121,26 @@ class DFNet(NodeNetwork):
         layer.variance.lerp_(moments[1], rate)
 
     def _filtered(
-        self, layer: Any, inputs: Whole, grown: torch.Tensor | None, moments: Moments
+        self, layer: Any, L: SparseMatrix, X: SparseMatrix, grown: torch.Tensor, moments: Moments
     ) -> torch.Tensor:
         """Return H = -a(L) BN(x) W_ar + b(L) X W_ma + bias, (N, K, u)."""
         scale = layer.gamma / torch.sqrt(moments[1] + _EPSILON)
         shift = layer.beta - moments[0] * scale
-        back = _project(inputs.features, grown, scale[:, None] * layer.ar) + shift @ layer.ar
-        ahead = inputs.features.times(layer.ma)
-        b, a = NUMERATOR, DENOMINATOR
+        back = _project(X, grown, scale[:, None] * layer.ar) + shift @ layer.ar
+        ahead, b, a = X.times(layer.ma), NUMERATOR, DENOMINATOR
         H = torch.zeros_like(ahead)
         for power in reversed(range(max(len(b), len(a) + 1))):  # Horner's rule
             if power < len(b):
                 H = H + b[power] * ahead
             if power > 0:
-                H = inputs.L.times(H - a[power - 1] * back if power <= len(a) else H)
+                H = L.times(H - a[power - 1] * back if power <= len(a) else H)
         return H.unflatten(1, (self.options.heads, -1)) + layer.bias
 
-    def _attended(self, layer: Any, inputs: Whole, H: torch.Tensor, noise: Noise) -> torch.Tensor:
+    def _attended(self, layer: Any, L: SparseMatrix, H: torch.Tensor, noise: Noise) -> torch.Tensor:
         scores = torch.bmm(H.transpose(0, 1), layer.scores.transpose(1, 2)).transpose(0, 1)
         scores = torch.stack([scores[..., 0] + layer.score_bias[:, 0], scores[..., 1]], dim=2)
-        rate, elu = self.options.attention_dropout, torch.nn.functional.elu
-        return attend(inputs.L, inputs.own, H, scores, elu, rate, noise).flatten(1)
+        own, rate = torch.arange(len(H), device=H.device), self.options.attention_dropout
+        return attend(L, own, H, scores, torch.nn.functional.elu, rate, noise).flatten(1)
 
     def weight_decay(self) -> dict[str, float]:
         kernels, twice = ("ar", "ma", "scores"), 2 * self.options.weight_decay
@@ -192,13 +181,10 @@ class _Layer(torch.nn.Module):
         self.register_buffer("variance", torch.ones(width, dtype=torch.float32))
 
 
-def _project(
-    features: SparseMatrix, grown: torch.Tensor | None, kernel: torch.Tensor
-) -> torch.Tensor:
-    """Multiply [features, grown] with a kernel (in, width)."""
-    width = features.shape[1]
-    projected = features.times(kernel[:width])
-    return projected if grown is None else projected + grown @ kernel[width:]
+def _project(X: SparseMatrix, grown: torch.Tensor, kernel: torch.Tensor) -> torch.Tensor:
+    """Multiply [X, grown] with a kernel (in, width)."""
+    width = X.shape[1]
+    return X.times(kernel[:width]) + grown @ kernel[width:]
 
 
 def _glorot_normal(generator: torch.Generator, fans: float, *shape: int) -> torch.nn.Parameter:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -32,14 +32,6 @@ _LEAST_UNIFORM = 1e-4  # noise is drawn from the uniform distribution without it
 _LEAST_LOG = -36.0  # of a prior probability
 _PREDICTION_SEED = 0  # draws of the prediction are fixed: the same weights, the same scores
 _EMBEDDING_DRAWS = 20
-
-
-class Code(NamedTuple):
-    """What the encoder says about every node: each (N, K)."""
-
-    mean: torch.Tensor
-    log_std: torch.Tensor
-    logit: torch.Tensor
 
 
 class DGLFRM(GAE):
@@ -87,8 +79,7 @@ class DGLFRM(GAE):
         self.W_1, self.W_2, self.W_3 = (
             glorot_uniform(generator, o.hidden, o.communities) for _ in range(3)
         )
-        self.c = _constant(_inverse_softplus(o.concentration), o.communities)
-        self.e = _constant(_inverse_softplus(1.0), o.communities)
+        self.c, self.e = (_stick(value, o.communities) for value in (o.concentration, 1.0))
         self.V_1 = glorot_uniform(generator, o.communities, o.decoder_hidden)
         self.a_1 = zeros(o.decoder_hidden)
         self.V_2 = glorot_uniform(generator, o.decoder_hidden, o.dimension)
@@ -97,12 +88,12 @@ class DGLFRM(GAE):
             self.V_x = glorot_uniform(generator, o.communities, features)
             self.a_x = zeros(features)
 
-    def encode(self, noise: Noise = None) -> Code:
-        """Return mean, log standard deviation and logit; dropout only with noise."""
+    def encode(self, noise: Noise = None) -> tuple[torch.Tensor, ...]:
+        """Return mean, log standard deviation and logit, (N, K); dropout only with noise."""
         rate = self.options.dropout
         H = _leaky(self.A.times(self.X.times(self.W_0, rate, noise)))
         heads = [dropped(H, rate, noise) @ W for W in (self.W_1, self.W_2, self.W_3)]
-        return Code(*self.A.times(torch.cat(heads, dim=1)).split(self.options.communities, dim=1))
+        return self.A.times(torch.cat(heads, dim=1)).split(self.options.communities, dim=1)
 
     def decode(self, z: torch.Tensor) -> torch.Tensor:
         """Return the vectors g (N, dimension) of community strengths z (N, K)."""
@@ -110,18 +101,18 @@ class DGLFRM(GAE):
 
     def loss(self, noise: torch.Generator) -> torch.Tensor:
         """Return the reconstruction losses of one draw, plus the three divergences."""
-        o, code = self.options, self.encode(noise)
-        prior = self.prior_logit(code, noise)
-        posterior = code.logit + prior
+        o, (mean, log_std, logit) = self.options, self.encode(noise)
+        prior = self.prior_logit(logit, noise)
+        posterior = logit + prior
         y = (posterior + logistic(posterior, noise)) / _TEMPERATURE
-        z = torch.sigmoid(y) * (code.mean + normal(code.mean, noise) * code.log_std.exp())
+        z = torch.sigmoid(y) * (mean + normal(mean, noise) * log_std.exp())
         loss = self.reconstruction(self.decode(z))
         if self.of_features is not None:
             loss = loss + self.of_features(z, self.V_x, self.a_x)
         discrete = concrete_log_density(y, posterior, _TEMPERATURE)
         discrete = discrete - concrete_log_density(y, prior, _PRIOR_TEMPERATURE)
         sticks = kumaraswamy_divergence(*self.sticks(), o.concentration)
-        loss = loss + divergence(code.mean, code.log_std)
+        loss = loss + divergence(mean, log_std)
         return loss + discrete.sum() / len(y) ** 2 + sticks.sum() / len(y)
 
     def sticks(self) -> tuple[torch.Tensor, torch.Tensor]:
@@ -129,21 +120,20 @@ class DGLFRM(GAE):
         softplus = torch.nn.functional.softplus
         return softplus(self.c), softplus(self.e)
 
-    def prior_logit(self, code: Code, noise: torch.Generator) -> torch.Tensor:
+    def prior_logit(self, like: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
         """Return the logit of the prior probabilities of one draw of all sticks, (N, K)."""
         c, e = self.sticks()
-        log_v = torch.log1p(-torch.exp(uniform(code.mean, noise).log() / e)) / c
+        log_v = torch.log1p(-torch.exp(uniform(like, noise).log() / e)) / c
         log_prior = torch.cumsum(log_v, dim=1).clamp(min=_LEAST_LOG)
         return log_prior - torch.log(-torch.expm1(log_prior).clamp(max=-math.exp(_LEAST_LOG)))
 
     def embedding(self) -> torch.Tensor:
         """Return E_q[z] = mean * E[b], with E[b] averaged over draws of the sticks, (N, K)."""
-        code, noise = self.encode(), torch.Generator().manual_seed(_PREDICTION_SEED)
-        total = torch.zeros_like(code.mean)
+        (mean, _, logit), noise = self.encode(), torch.Generator().manual_seed(_PREDICTION_SEED)
+        total = torch.zeros_like(mean)
         for _ in range(_EMBEDDING_DRAWS):
-            logit = code.logit + self.prior_logit(code, noise)
-            total += torch.sigmoid(logit / _TEMPERATURE)
-        return code.mean * total / _EMBEDDING_DRAWS
+            total += torch.sigmoid((logit + self.prior_logit(logit, noise)) / _TEMPERATURE)
+        return mean * total / _EMBEDDING_DRAWS
 
     def vectors(self) -> torch.Tensor:
         """Return several draws side by side, scaled so that inner products are mean logits."""
@@ -153,11 +143,10 @@ class DGLFRM(GAE):
 
     def draw(self, noise: torch.Generator) -> torch.Tensor:
         """Return the vectors of one draw of sticks, communities (rounded) and strengths."""
-        code = self.encode()
-        logit = code.logit + self.prior_logit(code, noise)
+        mean, log_std, logit = self.encode()
+        logit = logit + self.prior_logit(logit, noise)
         member = (logit + logistic(logit, noise) > 0.0).to(logit.dtype)
-        strength = code.mean + normal(logit, noise) * code.log_std.exp()
-        return self.decode(member * strength)
+        return self.decode(member * (mean + normal(logit, noise) * log_std.exp()))
 
 
 def kumaraswamy_divergence(c: torch.Tensor, e: torch.Tensor, concentration: float) -> torch.Tensor:
@@ -189,12 +178,9 @@ def logistic(like: torch.Tensor, noise: torch.Generator) -> torch.Tensor:
     return torch.logit(uniform(like, noise))
 
 
-def _constant(value: float, size: int) -> torch.nn.Parameter:
-    return torch.nn.Parameter(torch.full((size,), value))
-
-
-def _inverse_softplus(value: float) -> float:
-    return math.log(math.expm1(value))
+def _stick(value: float, size: int) -> torch.nn.Parameter:
+    """Return weights whose softplus is a value."""
+    return torch.nn.Parameter(torch.full((size,), math.log(math.expm1(value))))
 
 
 def _leaky(tensor: torch.Tensor) -> torch.Tensor:
