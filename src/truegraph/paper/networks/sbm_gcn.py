@@ -10,7 +10,7 @@ uses the prior's probabilities and not q, and the terms are averaged and not sum
 from __future__ import annotations
 
 from math import log
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -30,21 +30,6 @@ from truegraph.paper.networks.sparse import (
     uniform,
     zeros,
 )
-
-
-class Generative(NamedTuple):
-    """What the loss needs: the field of all nodes, the edges (N, N) as 0/1, and the labels.
-
-    `one_hot` (N, C) holds known labels and zeros elsewhere, `unknown` (N, 1) is 1 where no label is
-    known, `nodes` and `labels` (n,) are the labelled nodes.
-    """
-
-    inputs: Field
-    edges: SparseMatrix
-    one_hot: torch.Tensor
-    unknown: torch.Tensor
-    nodes: torch.Tensor
-    labels: torch.Tensor
 
 
 class SBMGCN(NodeNetwork):
@@ -85,36 +70,33 @@ class SBMGCN(NodeNetwork):
 
     def prepare_loss(
         self, graph: csr_array, features: csr_array, nodes: NDArray[np.int64], labels: torch.Tensor
-    ) -> Generative:
-        """Return inputs, edges and labels in the form of the loss."""
+    ) -> Any:
+        """Return inputs, edges as 0/1, known labels as one-hot rows (N, C), and both labels."""
         edges = without_diagonal(graph)
         edges.data[:] = 1.0
         where = torch.from_numpy(nodes).to(labels.device)
         one_hot = torch.zeros((graph.shape[0], self.classes), device=labels.device)
         one_hot[where, labels] = 1.0
         whole = field(self.operator(graph), features, None, self.device)
-        unknown = 1.0 - one_hot.sum(1, keepdim=True)
-        return Generative(whole, SparseMatrix(edges, self.device), one_hot, unknown, where, labels)
+        return whole, SparseMatrix(edges, self.device), one_hot, where, labels
 
-    def loss(self, prepared: Generative, noise: Noise) -> torch.Tensor:
+    def loss(self, prepared: Any, noise: Noise) -> torch.Tensor:
         """Return edge term + prior term + entropy term + supervision of the prior and of q."""
-        prior, logits = self.prior(prepared.inputs.features, noise), self(prepared.inputs, noise)
+        inputs, edges, one_hot, nodes, labels = prepared
+        prior, logits = self.prior(inputs.features, noise), self(inputs, noise)
         log_prior, log_q = torch.log_softmax(prior, 1), torch.log_softmax(logits, 1)
-        open_q = log_q.exp() * prepared.unknown
-        unknown = self.classes * prepared.unknown.sum().clamp(min=1.0)
-        terms = self._edge_term(log_prior.exp(), prepared, noise)
-        terms = terms - (open_q * log_prior).sum() / unknown - (open_q * log_q).sum() / unknown
+        unknown = 1.0 - one_hot.sum(1, keepdim=True)
+        open_q = log_q.exp() * unknown
+        count = self.classes * unknown.sum().clamp(min=1.0)
+        terms = self._edge_term(log_prior.exp() * unknown + one_hot, edges, noise)
+        terms = terms - (open_q * log_prior).sum() / count - (open_q * log_q).sum() / count
         for found in (prior, logits):
-            terms = terms + cross_entropy(found.index_select(0, prepared.nodes), prepared.labels)
+            terms = terms + cross_entropy(found.index_select(0, nodes), labels)
         return terms
 
-    def _edge_term(
-        self, probabilities: torch.Tensor, prepared: Generative, noise: Noise
-    ) -> torch.Tensor:
+    def _edge_term(self, y: torch.Tensor, edges: SparseMatrix, noise: Noise) -> torch.Tensor:
         """Return -mean over edges and over as many random pairs of y_i . y_j log odds."""
-        y = probabilities * prepared.unknown + prepared.one_hot
-        linked = (y * prepared.edges.times(y)).sum()
-        count = len(prepared.edges.values)
+        linked, count = (y * edges.times(y)).sum(), len(edges.values)
         pairs = torch.randint(len(y), (2, count), generator=noise, device=y.device)
         apart = (y.index_select(0, pairs[0]) * y.index_select(0, pairs[1])).sum()
         p0, p1 = self.options.within, self.options.between
