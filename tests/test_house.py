@@ -52,6 +52,8 @@ def test_the_library_knows_no_laboratory() -> None:
         assert not re.search(r"^\s*(from|import) lab\b", path.read_text(), re.MULTILINE), path
 
 
-def test_every_public_name_exists() -> None:
+def test_every_public_name_exists_and_type_checkers_see_it() -> None:
+    stub = (ROOT / "src" / "truegraph" / "__init__.pyi").read_text()
     for name in truegraph.__all__:
         assert getattr(truegraph, name) is not None
+        assert name == "__version__" or re.search(rf"\b{name}\b", stub)

@@ -173,20 +173,6 @@ def test_observed_learned_and_difference(open_page, graph, explorer_file: Path) 
     assert sum("learned only" in note for note in notes) == 1
 
 
-def test_the_address_holds_the_state(open_page, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    look(page, "point 33")
-    page.select_option("#colour", "entropy")
-    page.locator("#slider").fill("25")
-    address = page.url
-    other = open_page(explorer_file)
-    other.goto(address)
-    other.reload()
-    assert other.locator("#panel h2").inner_text() == "point 33"
-    assert other.locator("#colour").input_value() == "entropy"
-    assert other.locator("#slider").input_value() == "25"
-
-
 def test_a_lasso_selects_and_the_selection_is_saved(open_page, explorer_file: Path) -> None:
     page = open_page(explorer_file)
     box = page.locator("#drawing").bounding_box()
@@ -204,24 +190,6 @@ def test_a_lasso_selects_and_the_selection_is_saved(open_page, explorer_file: Pa
     assert table["node"].tolist() == [f"point {number}" for number in range(NODES - 1)] + [EVIL]
     assert table["label"].isna().sum() == 1
     assert {"prediction", "entropy", "edges", "height"} <= set(table.columns)
-
-
-def test_the_keyboard_does_it_too(open_page, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    page.locator("#drawing").focus()
-    for key in ("ArrowLeft", "ArrowUp", "+", "-", "0"):
-        page.keyboard.press(key)
-    page.keyboard.press("Enter")
-    assert page.locator("#panel tbody tr").count() > 0
-    page.keyboard.press("Escape")
-    assert page.locator("#panel h2").inner_text() == "150 nodes"
-    page.keyboard.press("/")
-    assert page.evaluate("document.activeElement.id") == "search"
-    page.keyboard.type("point 11")
-    page.locator("#found a").first.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("#panel h2").inner_text() == "point 11"
-    assert complaints(page) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -260,11 +228,3 @@ def test_a_report_page_holds_it(open_page, graph, tmp_path: Path) -> None:
         assert [address for address in page.requests if not address.startswith("about:")] == [
             file.as_uri()
         ]
-
-
-def test_the_legend_lies_beside_the_drawing(open_page, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    drawing, legend = (page.locator(name).bounding_box() for name in ("#drawing", "#legend"))
-    assert legend["y"] >= drawing["y"] + drawing["height"] - 1
-    assert "ringed: label given (149)" in page.locator("#legend").inner_text()
-    assert page.locator("#colour").input_value() == "prediction"

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import subprocess
-import sys
 import warnings
-from pathlib import Path
 
-import numpy as np
 import pytest
 import typer
 
@@ -76,13 +71,6 @@ def test_other_failures(
     assert "Traceback" not in done.err
 
 
-def test_a_fault_of_ours_can_be_traced(program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(learn_module, "_read", lambda *_, **__: 1 / 0)
-    monkeypatch.setenv("TRUEGRAPH_TRACEBACK", "1")
-    with pytest.raises(ZeroDivisionError):
-        program("learn", "p.csv")
-
-
 def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None:
     def warn(*_: object, **__: object) -> None:
         warnings.simplefilter("always")
@@ -92,41 +80,6 @@ def test_warnings_are_one_line(program, monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(learn_module, "_read", warn)
     assert program("learn", "p.csv", "--quiet").err == "Warning: stopped early\nError: enough\n"
-
-
-def test_an_interrupt_leaves_no_file(tmp_path: Path) -> None:
-    np.save(tmp_path / "points.npy", np.random.default_rng(0).normal(size=(60_000, 60)))
-    code = (  # a first graph, so that the signal meets the search and not the compiler
-        "import os, signal, threading; import numpy as np; import truegraph; "
-        "from truegraph.cli import main; "
-        "points = np.random.default_rng(0).normal(size=(300, 60)); "
-        "truegraph.learn_graph(points, candidates='exact'); "
-        "threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start(); main()"
-    )
-    out = tmp_path / "deep" / "graph.npz"
-    arguments = ["learn", tmp_path / "points.npy", "--option", "candidates=exact", "--out", out]
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-    )
-    assert done.returncode == 128 + signal.SIGINT
-    assert done.stderr.endswith("Interrupted.\n")
-    assert "Traceback" not in done.stderr
-    assert [path.name for path in tmp_path.iterdir()] == ["points.npy"]
-
-
-def test_something_is_said_before_heavy_modules_are_loaded(process, tmp_path: Path) -> None:
-    np.save(tmp_path / "p.npy", np.zeros((3, 2)))
-    code = (
-        "import sys, truegraph.cli.learn as learn\n"
-        "heavy = lambda: {'numpy', 'numba', 'pandas', 'torch'} & set(sys.modules)\n"
-        "learn.Output.say = lambda self, text: (print(text, sorted(heavy())), sys.exit(7))\n"
-        "from truegraph.cli.app import run; sys.exit(run(sys.argv[1:]))"
-    )
-    done = process("learn", tmp_path / "p.npy", code=code)
-    assert (done.code, done.out) == (7, f"Reading {tmp_path / 'p.npy'} ... []\n"), done.err
 
 
 def test_the_commands_have_few_options() -> None:

@@ -77,20 +77,6 @@ def test_the_paper_s_model_and_its_options(program) -> None:
     assert right_share("p.csv") == 1.0
 
 
-@pytest.mark.parametrize(
-    ("given", "model"), [(["--edges", "edges.csv"], "gcn"), (FILES[2:4], "label-spreading")]
-)
-def test_without_features_or_edges(program, given: list[str], model: str) -> None:
-    words = ["--labels", "labels.csv", "--model", model, "--out", "p.csv", "--json", "--quiet"]
-    done = program("classify", *given, *words)
-    assert done.code == 0, done.err
-    document = json.loads(done.out)
-    assert document["learned_edges"] is None
-    assert sum(document["predicted"].values()) == document["statistics"]["nodes"] - 12
-    assert right_share("p.csv", "prediction") > 0.9
-    assert pd.read_csv("p.csv")["mutual_information"].isna().all()
-
-
 def test_a_saved_model_predicts_new_rows(program) -> None:
     words = ["--model", "label-spreading", "--save", "model", "--out", "p.csv", "--quiet"]
     assert program("classify", *FILES, *words).code == 0
@@ -233,13 +219,3 @@ def test_bad_files_name_the_place(program, name: str, text: str, message: str) -
     assert done.code == 2
     assert message in done.err
     assert not Path("p.csv").exists()
-
-
-def test_bad_input_loads_no_torch(process) -> None:
-    Path("labels.csv").write_text("node,label\nnobody,red\n")
-    code = (
-        "import sys; from truegraph.cli.app import run; code = run(sys.argv[1:]); "
-        "print('torch' in sys.modules); sys.exit(code)"
-    )
-    done = process("classify", *FILES, "--out", "p.csv", code=code)
-    assert (done.code, done.out) == (2, "False\n"), done.err

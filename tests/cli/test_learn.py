@@ -132,15 +132,6 @@ def test_a_list_of_edges_names_the_right_command(program, tmp_path: Path, header
     assert "truegraph links --edges e.csv" in done.err
 
 
-def test_learning_loads_no_torch(process, source: Path) -> None:
-    code = (
-        "import sys; from truegraph.cli.app import run; code = run(sys.argv[1:]); "
-        "print('torch' in sys.modules, 'numba' in sys.modules); sys.exit(code)"
-    )
-    done = process("learn", source, "--quiet", "--out", "g.graphml", code=code)
-    assert (done.code, done.out) == (0, "False True\n"), done.err
-
-
 def test_the_posterior(program, source: Path) -> None:
     done = program("learn", source, "--degree", 6, "--posterior", "--out", "graph.csv")
     assert done.code == 0, done.err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -53,17 +52,6 @@ def test_partners_of_one_node(program) -> None:
     assert Path("model/model.npz").exists()
     done = program(*given, "--node", "person 700")
     assert (done.code, "no node has this name" in done.err) == (2, True)
-
-
-def test_what_is_missing_moves_probabilities_but_not_the_links(program) -> None:
-    tables = []
-    for missing in (0.1, 0.15):
-        words = ("--model", "adamic-adar", "--option", f"missing={missing}", "--out", "l.csv")
-        done = program("links", "--edges", "edges.csv", *words, "--json", "--quiet")
-        assert json.loads(done.out)["missing"] == missing
-        tables.append(pd.read_csv("l.csv"))
-    assert (tables[0]["source"] == tables[1]["source"]).all()
-    assert (tables[0]["probability"] < tables[1]["probability"]).any()
 
 
 def test_few_false_suggestions(program) -> None:

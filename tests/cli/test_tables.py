@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph import ColumnPlan, LearnedGraph, NodeClassifier, NodeRegressor
+from truegraph import NodeRegressor
 from truegraph.cli.output import plain
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customers"
@@ -65,34 +65,6 @@ def test_nothing_is_written_that_was_not_asked_for(program, folder: Path) -> Non
     assert "Strongest edges" in Path("page.html").read_text()
     assert program("learn", "customers.csv", "--degree", 5, "--out", "g.csv", "--json").code == 0
     assert [path.name for path in folder.glob("*.html")] == ["page.html"]
-
-
-def test_the_plan_is_stored_with_the_graph(program, folder: Path) -> None:
-    done = program("learn", "customers.csv", "--out", "graph.npz", "--quiet")
-    assert done.code == 0, done.err
-    graph = LearnedGraph.load("graph.npz")
-    table = pd.read_csv("customers.csv")
-    expected = ColumnPlan().fit(table)
-    np.testing.assert_array_equal(graph.plan.transform(table), expected.transform(table))
-    assert graph.names[0] == str(table["customer_id"][0])
-
-
-def test_a_saved_classifier_takes_new_rows_of_the_table(program, folder: Path) -> None:
-    customers = pd.read_csv("customers.csv")
-    customers[:500].to_csv("old.csv", index=False)
-    labels = pd.read_csv("segments.csv")
-    labels[labels["customer_id"].isin(customers["customer_id"][:500])].to_csv("l.csv", index=False)
-    done = program(
-        *("classify", "--features", "old.csv", "--labels", "l.csv", "--model"),
-        *("logistic-regression", "--save", "model", "--out", "found.csv"),
-    )
-    assert done.code == 0, done.err
-    assert "model" in done.out.splitlines()[-1]
-    loaded = NodeClassifier.load("model")
-    assert loaded.plan_.describe() in done.err
-    assert set(loaded.predict()) == {"business", "family", "starter"}
-    answers = pd.read_csv("answers.csv")["segment"][500:]
-    assert np.mean(loaded.predict(X=customers[500:]) == answers) > 0.75
 
 
 def test_a_saved_regressor_predicts_new_rows_of_the_table(program, folder: Path) -> None:

@@ -71,19 +71,6 @@ def test_a_graph_is_the_old_or_the_new_one(tmp_path: Path) -> None:
     assert LearnedGraph.load(place).n_edges == new.n_edges
 
 
-def test_only_the_files_of_the_last_save_stay_with_the_mode_of_new_files(tmp_path: Path) -> None:
-    model = Recommender("ease", random_state=0).fit(MATRIX)
-    before = os.umask(0o022)
-    try:
-        for _ in range(3):
-            model.save(tmp_path)
-            assert len(list(tmp_path.iterdir())) == 1
-    finally:
-        os.umask(before)
-    Recommender.load(tmp_path)
-    assert {path.stat().st_mode & 0o777 for path in tmp_path.iterdir()} == {0o644}
-
-
 def test_an_error_names_the_file_and_keeps_the_old_save(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,7 +8,6 @@ import re
 import time
 from html.parser import HTMLParser
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -102,25 +101,6 @@ def test_texts_are_escaped_and_numbers_grouped() -> None:
     assert "unknown" not in PAGE
 
 
-def test_pictures_are_vectors_with_alternatives() -> None:
-    images = [attributes for tag, attributes in read(PAGE).seen if tag == "svg"]
-    assert [(image["role"], image["aria-label"]) for image in images] == [
-        ("img", 'an "alternative" text')
-    ]
-
-
-def test_a_page_without_parts_has_no_empty_sections() -> None:
-    tags = [tag for tag, _ in read(page_html("t", "s")).seen]
-    assert tags.count("h2") == 0
-    assert "nav" not in tags
-
-
-def test_a_column_of_words_is_known_from_one_of_figures() -> None:
-    rows = [["m", "scope", "edges", "p"], ["a", "global", "1,200", "2e-06"], ["b", "", "−3 %", ""]]
-    assert table("", "", rows)["is_text"] == [True, True, False, False]
-    assert table("", "", rows[:1])["is_text"] == [True, False, False, False]
-
-
 def test_a_page_costs_as_much_time_as_its_tables_have_rows() -> None:
     rows = [["column", *"abcdefg"], *([f"word {n}", *map(str, range(7))] for n in range(1433))]
     start = time.process_time()
@@ -196,14 +176,6 @@ def test_two_figures_on_a_page_share_no_identifier() -> None:
         referred = re.findall(r"url\(#([^)]+)\)", svg) + re.findall(r'href="#([^"]+)"', svg)
         assert set(referred) <= set(identifiers)
         assert all(name.startswith(f"{prefix}-") for name in identifiers)
-
-
-def test_the_element_scales_and_says_what_it_shows() -> None:
-    svg = inline_svg(Figure(figsize=(4, 3)), 'x "y" <z>', "p").replace("xlink:", "")
-    root = ElementTree.fromstring(svg)
-    assert root.attrib["viewBox"].split()[2:] == ["288", "216"]
-    assert "width" not in root.attrib
-    assert root.attrib["aria-label"] == 'x "y" <z>'
 
 
 # --- the explorer within a page -------------------------------------------------------------------

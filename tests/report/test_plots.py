@@ -48,15 +48,6 @@ def test_nodes_stand_in_the_order_of_their_classes_and_unlabelled_ones_last() ->
     assert (figure.axes[0].get_xlim(), figure.axes[0].get_ylim()) == ((0, 5), (5, 0))
 
 
-def test_headings_tell_the_share_within_classes() -> None:
-    observed, learned = graph_of([(0, 1), (0, 2)], 4), graph_of([(0, 1), (2, 3)], 4)
-    figure = side_by_side(observed, learned, [0, 0, 1, -1], titles=("Before", "After"))
-    assert [panel.get_title() for panel in figure.axes] == [
-        "Before\n2 edges, 50% within a class",
-        "After\n2 edges, 100% within a class",
-    ]
-
-
 def test_fuller_cells_are_darker_and_single_edges_visible() -> None:
     ends = np.random.default_rng(0).integers(0, 500, size=(2, 4000))
     ends = np.hstack([ends, [[900], [950]]])

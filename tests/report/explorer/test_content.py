@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -156,14 +155,6 @@ def test_large_graphs_are_shown_by_selection_and_by_cluster(
     assert "7" in ego["names"]
     near = graph.adjacency[[7]].indices
     assert {str(node) for node in near} < set(ego["names"])
-
-
-def test_a_graph_without_candidates_has_no_probabilities(graph: LearnedGraph) -> None:
-    bare = replace(graph, candidates=csr_array(graph.candidates.shape))
-    edges = shown(bare)["edges"]
-    assert edges["probability"] is None
-    assert edges["distance"] is None
-    assert array(edges["weight"], np.float32).sum() == pytest.approx(graph.adjacency.sum() / 2)
 
 
 def test_five_thousand_nodes_fit_into_five_megabytes() -> None:
