@@ -56,13 +56,6 @@ def test_the_seed_decides() -> None:
     assert (first.test != other.test).nnz > 0
 
 
-def test_every_interaction_is_as_likely_to_be_held_out() -> None:
-    data = users_with(10)
-    held_out = sum(split_randomly(data, random_state=seed).test.toarray() for seed in range(500))
-    assert held_out.min() > 60  # 100 expected, standard deviation 9
-    assert held_out.max() < 140
-
-
 def test_the_latest_are_test() -> None:
     data = users_with(10)  # item 9 is the oldest, item 0 the latest
     split = split_by_time(data)

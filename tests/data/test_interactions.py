@@ -26,13 +26,10 @@ def test_ids_are_numbered_in_order_whatever_the_order_of_the_rows() -> None:
     assert turned.fingerprint == data.fingerprint
 
 
-def test_ids_of_different_kinds_keep_their_first_order() -> None:
+def test_ids_of_any_kind_are_found_again() -> None:
     data = Interactions.from_arrays([("a", 1), "b", 7], [1, 1, 1])
     assert data.user_ids == (("a", 1), "b", 7)
     assert data.user_numbers([7, ("a", 1)]).tolist() == [2, 0]
-
-
-def test_numpy_ids_are_found_as_plain_ones_and_the_other_way_round() -> None:
     data = Interactions.from_arrays(np.array([10, 20]), np.array(["x", "y"]))
     assert data.user_ids == (10, 20)
     assert data.user_numbers(np.array([20, 10])).tolist() == [1, 0]
@@ -50,26 +47,20 @@ def test_unknown_ids() -> None:
     assert data.item_numbers([2, 9, 1], missing=-1).tolist() == [1, -1, 0]
 
 
-@pytest.mark.parametrize("missing", [None, "", float("nan")])
-def test_missing_ids_are_refused_with_their_place(missing: object) -> None:
-    with pytest.raises(InputError, match=r"users: entry 1 is .* a missing id"):
-        Interactions.from_arrays(["a", missing], [1, 2])
-
-
-def test_missing_ids_in_arrays_too() -> None:
-    with pytest.raises(InputError, match=r"items: entry 1 is '', a missing id"):
-        Interactions.from_arrays(np.array([1, 2]), np.array(["a", ""]))
-    with pytest.raises(InputError, match=r"users: entry 0 is nan, a missing id"):
-        Interactions.from_arrays(np.array([np.nan, 2.0]), [1, 2])
-    with pytest.raises(InputError, match=r"shape \(1, 2\)"):
-        Interactions.from_arrays(np.array([[1, 2]]), [1, 2])
-
-
-def test_unhashable_ids_and_uneven_columns_are_refused() -> None:
-    with pytest.raises(InputError, match=r"hashable"):
-        Interactions.from_arrays([["a"]], [1])
-    with pytest.raises(InputError, match=r"items has 1 entries and users has 2"):
-        Interactions.from_arrays(["a", "b"], [1])
+@pytest.mark.parametrize(
+    ("users", "message"),
+    [
+        (["a", None], "entry 1 is None, a missing id"),
+        (["a", ""], "entry 1 is '', a missing id"),
+        (np.array([2.0, np.nan]), "entry 1 is nan, a missing id"),
+        (np.array([[1, 2]]), r"shape \(1, 2\)"),
+        ([["a"], ["b"]], "hashable"),
+        (["a"], "items has 2 entries and users has 1"),
+    ],
+)
+def test_ids_that_are_none_are_refused_with_their_place(users: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Interactions.from_arrays(users, [1, 2])
     with pytest.raises(InputError, match=r"ratings"):
         Interactions.from_arrays(["a"], [1], ratings=[np.nan])
 
@@ -117,30 +108,12 @@ def test_ratings_below_the_threshold_go_but_the_users_stay() -> None:
         Interactions.from_arrays(["a"], [1]).with_min_rating(4)
 
 
-def counted() -> Interactions:
+def test_users_with_few_interactions_go_then_items_of_what_is_left() -> None:
     """Users a: 1 2 3, b: 1 2, c: 3, d: 1; so items 1: a b d, 2: a b, 3: a c."""
-    return Interactions.from_arrays("aaabbcd", [1, 2, 3, 1, 2, 3, 1])
-
-
-@pytest.mark.parametrize(
-    ("order", "users", "items", "count"),
-    [
-        ("users-first", ("a", "b"), (1, 2), 4),  # c and d go, then item 3
-        ("items-first", ("a", "b"), (1, 2, 3), 5),  # all items have 2, then c and d go
-        ("core", ("a", "b"), (1, 2), 4),
-    ],
-)
-def test_thresholds_in_each_order(order: str, users: tuple, items: tuple, count: int) -> None:
-    kept = counted().with_min_counts(2, 2, order=order)  # type: ignore[arg-type]
-    assert (kept.user_ids, kept.item_ids, len(kept)) == (users, items, count)
-
-
-def test_the_core_goes_on_until_nothing_changes() -> None:
+    kept = Interactions.from_arrays("aaabbcd", [1, 2, 3, 1, 2, 3, 1]).with_min_counts(2, 2)
+    assert (kept.user_ids, kept.item_ids, len(kept)) == (("a", "b"), (1, 2), 4)
     chain = Interactions.from_arrays([1, 1, 2, 2, 3, 3], "abbccd")
     assert len(chain.with_min_counts(2, 2)) == 4  # one pass: items a and d go, and it stops
-    assert len(chain.with_min_counts(2, 2, order="core")) == 0
-    with pytest.raises(InputError, match=r"order='any'"):
-        chain.with_min_counts(2, 2, order="any")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -176,3 +149,24 @@ def test_usual_columns_are_recognised(user: str, item: str) -> None:
     assert as_interactions(table.assign(date=["now", "then"])).times is None
     with pytest.raises(InputError, match="no column 'item'"):
         as_interactions(table[[user]])
+
+
+def test_columns_that_are_not_read_are_named() -> None:
+    table = pd.DataFrame(
+        {"user": ["a", "b"], "item": [1, 2], "stars": [5, 1], "bought": "2022-01-02"}
+    )
+    rated, other = as_interactions(table).notes
+    assert "'stars' was not read: every row counts as liked" in rated
+    assert "the columns 'bought'" in other
+    assert "time=" in other
+    assert Interactions.from_table(table, rating="stars", time="bought").notes == ()
+
+
+def test_negative_interactions_are_refused() -> None:
+    with pytest.raises(InputError, match="negative value -1 in row 0, column 1"):
+        as_interactions(csr_array(np.array([[1.0, -1.0]])))
+    table = pd.DataFrame({"user": ["a", "b"], "item": [1, 2], "rating": [1, -1]})
+    with pytest.raises(InputError, match="'rating' is below 0 in row 1"):
+        as_interactions(table)
+    scale = Interactions.from_table(table, rating="rating")  # of one's own, from -1 to 1
+    assert len(scale.with_min_rating(0.5)) == 1

@@ -1,4 +1,4 @@
-"""What closed forms share, popularity and item neighbours by hand, lists of best items."""
+"""What models share, and lists of best items."""
 
 from __future__ import annotations
 
@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from truegraph import InputError
-from truegraph.data import load_interactions, split_randomly
 from truegraph.recommend import models
-from truegraph.recommend.choosing import Search, choose
+from truegraph.recommend.choosing import Search
 from truegraph.recommend.ease import EASE
-from truegraph.recommend.models import ItemKNN, Popularity, rank_items
+from truegraph.recommend.models import rank_items
 
 WEIGHTS = np.array([[0.0, 2.0, 1.0], [2.0, 0.0, 0.0], [1.0, 0.0, 0.0]], dtype=np.float32)
 HISTORY = csr_array(np.array([[1.0, 0.0, 1.0]], dtype=np.float32))
-TRAIN = csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np.float32))
 
 
 @pytest.mark.parametrize("weights", [WEIGHTS, csr_array(WEIGHTS)], ids=["dense", "sparse"])
@@ -42,36 +39,6 @@ def test_with_many_items_fewer_users_are_looked_at(n_items: int, looked_at: int)
     assert Search(taken[:50], taken[:50]).histories.shape == (50, n_items)
     again = Search(taken, taken, seed=3).histories
     assert len(np.unique(again.indices)) == looked_at  # different users
-
-
-def test_popularity_counts() -> None:
-    made = Popularity.fit({}, TRAIN)
-    assert made.scores(TRAIN[[0, 2]]).tolist() == [[2, 3, 1], [2, 3, 1]]
-    with pytest.raises(InputError, match="similar items"):
-        made.similarity(0)
-    with pytest.raises(InputError, match="ignores what a user took"):
-        made.contributions(np.array([0]), 1)
-
-
-def test_item_neighbours_by_hand() -> None:
-    made = ItemKNN.fit({"neighbours": 1}, TRAIN)
-    # cosines: 0-1 2/sqrt(6), 1-2 1/sqrt(3), 0-2 0; item 1's nearest is 0
-    near, far = 2 / np.sqrt(6), 1 / np.sqrt(3)
-    table = made.weights.toarray()
-    assert table == pytest.approx(np.array([[0, near, 0], [near, 0, far], [0, 0, 0]]))
-    assert made.scores(csr_array(np.array([[0.0, 1.0, 0.0]]))).tolist()[0] == pytest.approx(
-        [near, 0, far]
-    )
-
-
-def test_the_number_of_neighbours_is_chosen_on_held_out_interactions_if_there_are_any() -> None:
-    split = split_randomly(load_interactions("planted"), random_state=0)
-    assert choose("item-knn", None, split.train, None)[0].options == {"neighbours": 100}
-    found, _ = choose("item-knn", None, split.train, split.validation)
-    assert [tried["neighbours"] for _, tried, *_ in found.tried] == [20, 50, 100, 200]
-    assert found.recall == max(recall for *_, recall, _ in found.tried)
-    with pytest.raises(InputError, match="neighbours=0"):
-        ItemKNN.checked({"neighbours": 0})
 
 
 def test_best_items_by_hand() -> None:

@@ -21,15 +21,9 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from truegraph.data.interactions import (
-    Interactions,
-    check_liked,
-    columns_of,
-    is_rating,
-    unread_notes,
-)
+from truegraph.data.interactions import Interactions, columns_of, unread_notes
 from truegraph.data.storage import PathLike, existing_file, read_npz
-from truegraph.data.tables import open_table
+from truegraph.data.tables import Table, open_table
 from truegraph.errors import InputError
 
 
@@ -56,11 +50,6 @@ def read_interactions(
     Returns
     -------
     interactions : Interactions
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read; the message names the line and the column.
     """
     file = existing_file(path)
     if file.suffix.lower() == ".npz":
@@ -109,11 +98,12 @@ def _from_table(file: Path, wanted: dict[str, str | None]) -> Interactions:
         rating,
         time,
     )
-    for number, name in enumerate(names):
-        if is_rating(name) and number not in place.values():
-            cells = table.columns([number], [])[number]
-            check_liked(name, pd.to_numeric(cells, errors="coerce"))
-    return replace(found, notes=(*found.notes, *unread_notes(names, chosen)))
+    notes = unread_notes(names, chosen, lambda name: _cells(table, names.index(name)))
+    return replace(found, notes=(*found.notes, *notes))
+
+
+def _cells(table: Table, column: int) -> pd.Series:
+    return table.columns([column], [])[column]
 
 
 def _is_user_lists(file: Path) -> bool:

@@ -30,13 +30,7 @@ def list_interaction_sets(*, data_home: PathLike | None = None) -> list[DatasetI
 
 
 def interaction_info(name: str, *, data_home: PathLike | None = None) -> DatasetInfo:
-    """Return what is known about one named set of interactions, and where it is found now.
-
-    Raises
-    ------
-    DataError
-        If there is no such set.
-    """
+    """Return what is known about one named set of interactions, and where it is found now."""
     return found(_entry(name), data_home)
 
 
@@ -61,11 +55,6 @@ def load_interactions(
     interactions : Interactions
         `notes` says when the data only stand in for the paper's.
 
-    Raises
-    ------
-    DataError
-        If there is no such set, or it is not on this machine.
-
     Examples
     --------
     >>> from truegraph.data import load_interactions
@@ -77,7 +66,12 @@ def load_interactions(
     if place is None:
         raise DataError(how_to_get(entry))
     source, path = place
-    data = _planted() if path is None else _read(path)
+    if path is None:
+        observed, hidden = planted_interactions()
+        ids = (observed.user_ids, observed.item_ids)
+        data = Interactions.from_matrix(observed.matrix + hidden, *ids)
+    else:
+        data = _read(path)
     if filtered and entry.min_rating is not None:
         data = data.with_min_rating(entry.min_rating)
     if filtered:
@@ -116,11 +110,6 @@ def load_own_split(
     -------
     split : InteractionSplit
         In the numbering of `load_interactions`.
-
-    Raises
-    ------
-    DataError
-        If the set comes without a split, or is not on this machine.
     """
     entry = _entry(name)
     if not entry.has_split:
@@ -159,13 +148,6 @@ def _read(path: Path) -> Interactions:
             "of user, item and perhaps rating and time."
         )
     return from_interaction_array(arrays["interactions"], str(path))
-
-
-def _planted() -> Interactions:
-    """Return what was seen and what was not together."""
-    observed, hidden = planted_interactions()
-    ids = (observed.user_ids, observed.item_ids)
-    return Interactions.from_matrix(observed.matrix + hidden, *ids)
 
 
 def _entry(name: str) -> DatasetInfo:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -120,14 +120,8 @@ class Interactions:
         """
         user_numbers, user_ids = number_ids(users, "users")
         item_numbers, item_ids = number_ids(items, "items")
-        rated, timed = _column(ratings, "ratings"), _times(times)
-        for column, values in (("items", item_numbers), ("ratings", rated), ("times", timed)):
-            if values is not None and len(values) != len(user_numbers):
-                raise InputError(
-                    f"{column} has {len(values)} entries and users has {len(user_numbers)}; "
-                    "give one of each per interaction."
-                )
-        return cls(user_numbers, item_numbers, user_ids, item_ids, rated, timed, name)._merged()
+        numbers = (user_numbers, item_numbers, user_ids, item_ids)
+        return replace(cls.from_numbers(*numbers, ratings, times), name=name)
 
     @classmethod
     def from_numbers(
@@ -142,7 +136,14 @@ class Interactions:
         """Take numbers of users and items whose ids are known; otherwise like `from_arrays`."""
         rows = gate.indices("users", users, len(user_ids), what="user")
         columns = gate.indices("items", items, len(item_ids), what="item")
-        rated, timed = _column(ratings, "ratings"), _times(times)
+        rated = None if ratings is None else gate.numbers("ratings", ratings)
+        timed = None if times is None else _times(times)
+        for name, values in (("items", columns), ("ratings", rated), ("times", timed)):
+            if values is not None and len(values) != len(rows):
+                raise InputError(
+                    f"{name} has {len(values)} entries and users has {len(rows)}; "
+                    "give one of each per interaction."
+                )
         return cls(rows, columns, user_ids, item_ids, rated, timed)._merged()
 
     @classmethod
@@ -204,20 +205,15 @@ class Interactions:
             read, and times are where a column is called time, timestamp, datetime or date.
         name : str, default="interactions"
         """
-        given = {"user": user, "item": item, "rating": rating, "time": time}
-        place = columns_of([str(column) for column in table], given)
-        column = dict(zip((str(column) for column in table), table, strict=True))
-        chosen = {role: np.asarray(table[column[name]]) for role, name in place.items()}
-        if time is None and not np.isfinite(read_times(chosen.get("time", 0.0))).all():
+        columns = {str(column): table[column] for column in table}
+        place = columns_of([*columns], {"user": user, "item": item, "rating": rating, "time": time})
+        chosen: dict[str, Any] = {role: np.asarray(columns[name]) for role, name in place.items()}
+        if time is None and "time" in chosen and not np.isfinite(read_times(chosen["time"])).all():
             del chosen["time"], place["time"]  # called a time, but is none
         both = (chosen.get("rating"), chosen.get("time"))
         found = cls.from_arrays(chosen["user"], chosen["item"], *both, name=name)
-        for unread in set(column) - set(place.values()):
-            if is_rating(unread):
-                check_liked(
-                    unread, pd.to_numeric(pd.Series(table[column[unread]]), errors="coerce")
-                )
-        return replace(found, notes=(*found.notes, *unread_notes([*column], place)))
+        notes = unread_notes([*columns], place, columns.__getitem__)
+        return replace(found, notes=(*found.notes, *notes))
 
     def _merged(self) -> Interactions:
         """Order the pairs and keep one of each."""
@@ -293,43 +289,20 @@ class Interactions:
             )
         return self._take(self.ratings >= rating)
 
-    def with_min_counts(
-        self,
-        per_user: int = 1,
-        per_item: int = 1,
-        *,
-        order: Literal["users-first", "items-first", "core"] = "users-first",
-    ) -> Interactions:
-        """Keep users and items with enough interactions, and number them anew.
+    def with_min_counts(self, per_user: int = 1, per_item: int = 1) -> Interactions:
+        """Keep users with enough interactions, then items with enough of those that are left.
 
-        Parameters
-        ----------
-        per_user, per_item : int, default=1
-            Fewest interactions of a user, and of an item.
-        order : {"users-first", "items-first", "core"}, default="users-first"
-            In one pass, users before items (as the paper's sizes come about) or items before
-            users; "core" repeats until every user and every item has enough.
+        Once, as the paper's sizes come about. Users and items without interactions are dropped.
         """
-        if order not in ("users-first", "items-first", "core"):
-            raise InputError(f'order={order!r} must be "users-first", "items-first" or "core".')
         kept = np.ones(len(self), dtype=bool)
-        sides = [(self.users, self.n_users, per_user), (self.items, self.n_items, per_item)]
-        if order == "items-first":
-            sides.reverse()
-        while True:
-            before = np.count_nonzero(kept)
-            for numbers, size, least in sides:
-                kept &= np.bincount(numbers[kept], minlength=size)[numbers] >= least
-            if order != "core" or np.count_nonzero(kept) == before:
-                break
-        return self._take(kept)._without_unused()
-
-    def _without_unused(self) -> Interactions:
-        """Drop users and items without interactions."""
-        users, user_numbers = np.unique(self.users, return_inverse=True)
-        items, item_numbers = np.unique(self.items, return_inverse=True)
+        for numbers, least in ((self.users, per_user), (self.items, per_item)):
+            kept &= (
+                np.bincount(numbers[kept], minlength=numbers.max(initial=0) + 1)[numbers] >= least
+            )
+        users, user_numbers = np.unique(self.users[kept], return_inverse=True)
+        items, item_numbers = np.unique(self.items[kept], return_inverse=True)
         return replace(
-            self,
+            self._take(kept),
             users=user_numbers.astype(np.int64),
             items=item_numbers.astype(np.int64),
             user_ids=tuple(self.user_ids[number] for number in users),
@@ -418,32 +391,26 @@ def usual_column(names: Sequence[str], role: str) -> str | None:
     return next((plain[one] for one in _USUAL_COLUMNS.get(role, ()) if one in plain), None)
 
 
-def is_rating(name: str) -> bool:
-    """Whether a column is called as those that say how much a user liked or took."""
-    return name.strip().lower() in _RATINGS
-
-
-def check_liked(name: str, values: Any) -> None:
-    """Raise where a column that was not read says that rows are no interactions."""
-    below = np.asarray(values, dtype=np.float64) < 0.0
-    if below.any():
-        raise InputError(
-            f"the column {name!r} has a value below 0 in row {int(below.argmax())}, which is no "
-            "interaction: remove such rows, or read the column with rating= and with_min_rating "
-            f"(--rating {name}=LOWEST)."
-        )
-
-
-def unread_notes(names: Sequence[str], place: Mapping[str, str]) -> Iterator[str]:
-    """Yield what to say of the columns of a table that were not read."""
+def unread_notes(
+    names: Sequence[str], place: Mapping[str, str], values_of: Callable[[str], Any]
+) -> Iterator[str]:
+    """Yield what to say of columns that were not read; raise where one holds negative ratings."""
     unread = [name for name in names if name not in place.values()]
-    for name in filter(is_rating, unread):
+    ratings = [name for name in unread if name.strip().lower() in _RATINGS]
+    for name in ratings:
+        below = pd.to_numeric(pd.Series(values_of(name)), errors="coerce").to_numpy() < 0.0
+        if below.any():
+            raise InputError(
+                f"the column {name!r} is below 0 in row {int(below.argmax())}, which is no "
+                "interaction: remove such rows, or read the column with rating= and "
+                f"with_min_rating (--rating {name}=LOWEST)."
+            )
         yield (
             f"the column {name!r} was not read: every row counts as liked, whatever its rating. "
             f"To count high ratings only, give --rating {name}=LOWEST, or in Python rating= and "
             "with_min_rating"
         )
-    others = [repr(name) for name in unread if not is_rating(name)]
+    others = [repr(name) for name in unread if name not in ratings]
     if others:
         hint = "" if "time" in place else "; one with times or dates is named with time= (--time)"
         yield f"not read: the columns {', '.join(others)}{hint}"
@@ -453,18 +420,16 @@ def read_times(values: Any) -> NDArray[np.float64]:
     """Return numbers as they are and dates in seconds since 1970; NaN where neither is there."""
     from truegraph.data.column_kinds import times
 
-    return times(pd.Series(np.atleast_1d(np.asarray(values))))
+    return times(pd.Series(np.asarray(values)))
 
 
-def _times(values: Any) -> NDArray[np.float64] | None:
-    if values is None:
-        return None
+def _times(values: Any) -> NDArray[np.float64]:
     given = np.asarray(values)
     if given.dtype.kind in "biuf":
-        return _column(given, "times")
+        return gate.numbers("times", given)
     found = read_times(given)
     bad = ~np.isfinite(found)
-    if bad.any():
+    if bad.any():  # the one that is no date, or where formats are mixed the first that differs
         words = pd.Series(given).astype(str)
         no_date = pd.to_datetime(words, errors="coerce", format="mixed", utc=True).isna()
         place = int((no_date.to_numpy() if no_date.any() else bad).argmax())
@@ -473,10 +438,6 @@ def _times(values: Any) -> NDArray[np.float64] | None:
             "write dates as 2022-01-02 18:00."
         )
     return found
-
-
-def _column(values: ArrayLike | None, name: str) -> NDArray[np.float64] | None:
-    return None if values is None else gate.numbers(name, values)
 
 
 def _given_ids(ids: Sequence[Hashable] | None, count: int, name: str) -> Ids:

@@ -21,18 +21,9 @@ from truegraph.errors import InputError
 from truegraph.evaluation.ranking import discounted_gain, ideal_gain, list_hits
 from truegraph.options import checked_options
 from truegraph.progress import Progress
+from truegraph.recommend.baselines import GFCF, IALS, ItemKNN, Popularity, TurboCF
 from truegraph.recommend.ease import EASE, GraphEASE, GraphEASEFits, mean_length, spread_users
-from truegraph.recommend.graph_filters import GFCF, TurboCF
-from truegraph.recommend.ials import IALS
-from truegraph.recommend.models import (
-    Floats,
-    HistoryModel,
-    ItemKNN,
-    Options,
-    Parts,
-    Popularity,
-    rank_items,
-)
+from truegraph.recommend.models import Floats, HistoryModel, Options, Parts, rank_items
 from truegraph.recommend.ridge import MOST_ITEMS
 from truegraph.saving import savable
 from truegraph.suggestions import suggestion

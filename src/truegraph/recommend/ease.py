@@ -168,11 +168,6 @@ class GraphEASE(HistoryModel):
         fits = GraphEASEFits(matrix, options["degree"], seed, features)
         return next(iter(fits(options, (options["penalty"],))))  # type: ignore[return-value]
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return int(self.weights.shape[0])
-
     def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
         """Return history M B, and the low-pass part if there is one."""
         regressed = as_dense(csr_array(history @ self._mixing) @ self.weights)

@@ -169,6 +169,11 @@ class Recommender(BaseEstimator):
         data = as_interactions(interactions)
         if len(data) == 0:
             raise InputError("interactions has no interactions to learn from.")
+        if data.ratings is not None and data.ratings.min() < 0.0:
+            raise InputError(
+                f"interactions has the rating {data.ratings.min():g}: what is below 0 is no "
+                "interaction; keep what users liked, with_min_rating(...)."
+            )
         self.seed_ = seed_from(self.random_state)
         splits = self._splits(data, validation)
         train, held_out = splits[0]
@@ -222,12 +227,10 @@ class Recommender(BaseEstimator):
         self.fraction_recalls_: dict[float, float] | None = None
         self.rank_correlation_: float | None = None
         if self.model in (*NETWORKS, *BAYESIAN):
-            from truegraph.recommend.networks import train_bayesian, train_network
+            from truegraph.recommend.networks import train
 
-            train = train_network if self.model in NETWORKS else train_bayesian
-            how: dict[str, Any] = {"seed": self.seed_, "device": self.device}
             self.choice_, first, self._model, found = train(
-                self.model, self.options, parts, log, **how
+                self.model, self.options, parts, log, seed=self.seed_, device=self.device
             )
             for name, value in found.items():
                 setattr(self, name, value)

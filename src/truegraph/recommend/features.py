@@ -12,7 +12,7 @@ weight.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
+from sklearn.preprocessing import normalize
 
 from truegraph import gate
 from truegraph.data.frames import as_pandas
@@ -112,15 +113,13 @@ class Features:
                 f"{', '.join(frame.columns)}."
             )
         column = frame.index if self.id_column is None else frame[self.id_column]
-        ids = _plain(column)
-        _check_distinct(ids, self.what)
+        ids = _distinct(column, self.what)
         here = set(known)
-        is_new = np.array([one not in here for one in ids], dtype=bool)
-        more = (self.scale * self.plan.transform(frame[is_new])).astype(np.float32)
+        rows = [row for row, one in enumerate(ids) if one not in here]
+        more = (self.scale * self.plan.transform(frame.iloc[rows])).astype(np.float32)
         points = np.concatenate([self.points, more])
-        described = np.concatenate([self.described, np.ones(len(more), dtype=bool)])
-        new = tuple(one for one, keep in zip(ids, is_new, strict=True) if keep)
-        return replace(self, points=points, described=described), new
+        described = np.concatenate([self.described, np.ones(len(rows), dtype=bool)])
+        return replace(self, points=points, described=described), tuple(ids[row] for row in rows)
 
 
 def read_features(given: Any, known: Ids, what: str) -> tuple[Features | None, Ids]:
@@ -137,7 +136,8 @@ def read_features(given: Any, known: Ids, what: str) -> tuple[Features | None, I
     if isinstance(matrix, csr_array):
         holders = np.bincount(matrix.indices, minlength=matrix.shape[1])
         rarity = np.log(len(order) / np.maximum(holders, 1.0)) + _LEAST_RARITY
-        points = _unit(csr_array(matrix @ diags_array(rarity))[order])
+        weighted = csr_array(matrix @ diags_array(rarity))[order]
+        points = csr_array(normalize(weighted)).astype(np.float32)
         return Features(what, points, np.diff(points.indptr) > 0), new
     scale = _scale(matrix)
     points = (scale * matrix[order]).astype(np.float32)
@@ -160,8 +160,8 @@ def _order_of_rows(count: int, known: Ids, what: str) -> tuple[NDArray[np.int64]
 def _from_table(frame: pd.DataFrame, known: Ids, what: str) -> tuple[Features, Ids]:
     from truegraph.data.column_plan import ColumnPlan
 
-    id_column, ids = _ids_of(frame, known, what)
-    _check_distinct(ids, what)
+    id_column = _id_column(frame, known, what)
+    ids = _distinct(frame.index if id_column is None else frame[id_column], what)
     rest = frame if id_column is None else frame.drop(columns=[id_column])
     if not len(rest.columns):
         raise InputError(f"{what} has no column beside the ids; add features.")
@@ -176,39 +176,29 @@ def _from_table(frame: pd.DataFrame, known: Ids, what: str) -> tuple[Features, I
     return Features(what, rows, order >= 0, scale, plan, id_column), new
 
 
-def _ids_of(frame: pd.DataFrame, known: Ids, what: str) -> tuple[str | None, list[Hashable]]:
-    """Return the column of a table that holds the most known ids, and its values."""
+def _id_column(frame: pd.DataFrame, known: Ids, what: str) -> str | None:
+    """Return the column of a table that holds the most known ids; None stands for its index."""
     wanted = set(known)
-    best: tuple[int, str | None, list[Hashable]] = (0, None, [])
-    for name in (None, *frame.columns):
-        values = _plain(frame.index if name is None else frame[name])
-        found = len(wanted.intersection(values))
-        is_default = name is None and isinstance(frame.index, pd.RangeIndex)
-        if found > best[0] or (found == best[0] > 0 and not is_default and best[1] is None):
-            best = (found, name, values)
-    if best[0] < _LEAST_KNOWN * len(wanted):
+    found: dict[Any, int] = {name: len(wanted & set(_plain(frame[name]))) for name in frame}
+    found[None] = len(wanted.intersection(frame.index.tolist()))
+    best = max(found, key=lambda name: found[name])
+    if found[best] < _LEAST_KNOWN * len(wanted):
         raise InputError(
             f"no column of {what} holds the ids of the interactions, such as {known[0]!r}; the "
-            f"best has {best[0]} of {len(wanted)}. Add a column of ids, of the same type."
+            f"best has {found[best]} of {len(wanted)}. Add a column of ids, of the same type."
         )
-    return best[1], best[2]
+    return best
 
 
 def _plain(values: Any) -> list[Hashable]:
     return [value for value in values.tolist() if isinstance(value, Hashable)]
 
 
-def _check_distinct(ids: Sequence[Hashable], what: str) -> None:
-    if len(set(ids)) != len(ids):
-        twice = next(one for place, one in enumerate(ids) if one in ids[:place])
-        raise InputError(f"{what} has {twice!r} in two rows; give each its own row.")
-
-
-def _unit(rows: csr_array) -> csr_array:
-    """Return rows of length 1, or of zeros, in float32."""
-    lengths = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
-    scale = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0.0)
-    return csr_array(diags_array(scale) @ rows).astype(np.float32)
+def _distinct(values: Any, what: str) -> list[Hashable]:
+    twice = values[values.duplicated()]
+    if len(twice):
+        raise InputError(f"{what} has {twice.tolist()[0]!r} in two rows; give each its own row.")
+    return list(values.tolist())
 
 
 def _scale(points: NDArray[np.float64]) -> float:

@@ -1,4 +1,4 @@
-"""What all recommenders have in common, the two simplest of them, and lists of the best items.
+"""What all recommenders have in common, and lists of the best items.
 
 A model scores items by a user's history alone, so a new user is scored like any other. Closed forms
 come from one calculation; see `truegraph.recommend.choosing` for what a caller leaves open.
@@ -12,14 +12,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, diags_array
+from scipy.sparse import csr_array
 from threadpoolctl import ThreadpoolController
 
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.options import checked_options
 from truegraph.runtime.compiled import compiled
-from truegraph.saving import savable
 
 Floats = NDArray[np.float32]
 Options = dict[str, Any]
@@ -27,7 +26,7 @@ Parts = tuple[NDArray[np.float64], NDArray[np.float64]]
 ScoreRows = Callable[[NDArray[np.int64]], Floats]
 
 _BLOCK_BYTES = 2**25  # of scores in memory: 32 MB
-_BLOCK_ITEMS = 1024  # whose cosines with all others are in memory
+_BLOCK_UNITS = 256  # items of a history whose scores are in memory
 _LONGEST_LIST = 1000  # that may be asked for although there are fewer items
 
 
@@ -52,6 +51,7 @@ class HistoryModel:
     DEFAULTS: ClassVar[Options] = {}
     TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {}
     CHOICES: ClassVar[dict[str, tuple[Any, ...]]] = {}
+    _by_item: ClassVar[str] = "weights"  # an attribute with one row per item
 
     options: Options
 
@@ -83,7 +83,7 @@ class HistoryModel:
     @property
     def n_items(self) -> int:
         """Number of items."""
-        raise NotImplementedError
+        return int(getattr(self, self._by_item).shape[0])
 
     def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
         """Return scores (m, n_items) of histories (m, n_items).
@@ -93,12 +93,17 @@ class HistoryModel:
         raise NotImplementedError
 
     def contributions(self, history: NDArray[np.int64], item: int) -> Parts:
-        """Return what each item of a history adds to a score: directly, and through a graph."""
-        raise NotImplementedError
+        """Return what each item of a history adds to a score: directly, and through a graph.
+
+        Of a model that is linear in the history, the score that the item gives on its own.
+        """
+        blocks = np.array_split(history, 1 + len(history) // _BLOCK_UNITS)
+        parts = [self.scores(_units(own, self.n_items))[:, item] for own in blocks]
+        return np.concatenate(parts).astype(np.float64), np.zeros(len(history))
 
     def similarity(self, item: int) -> Floats:
-        """Return how similar every item is to one, (n_items,)."""
-        raise NotImplementedError
+        """Return how similar every item is to one: the scores of a history of it, (n_items,)."""
+        return self.scores(_units(np.array([item]), self.n_items)).ravel()
 
     def user_similarity(self, user: int) -> Floats:
         """Raise: only networks have vectors of users."""
@@ -111,90 +116,13 @@ class LinearModel(HistoryModel):
     def __init__(self, options: Options, weights: Any) -> None:
         self.options, self.weights = options, weights
 
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return int(self.weights.shape[0])
-
     def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
         """Return history @ weights."""
         return as_dense(history @ self.weights)
 
-    def contributions(self, history: NDArray[np.int64], item: int) -> Parts:
-        """Return the weights between the history and the item; there is no graph."""
-        direct = as_dense(self.weights[history][:, [item]]).astype(np.float64).ravel()
-        return direct, np.zeros(len(history))
-
-    def similarity(self, item: int) -> Floats:
-        """Return the item's row of the weights."""
-        return as_dense(self.weights[[item]]).ravel()
-
     def _check_saved(self) -> None:
         if self.weights.ndim != 2 or self.weights.shape[0] != self.weights.shape[1]:
             raise InputError(f"the weights of {self.name} have shape {self.weights.shape}.")
-
-
-@savable
-class Popularity(HistoryModel):
-    """The items with most interactions, the same for everyone."""
-
-    name: ClassVar[str] = "popularity"
-
-    def __init__(self, counts: Floats) -> None:
-        self.options, self.counts = {}, counts
-
-    @classmethod
-    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
-        """Count the interactions of every item."""
-        return cls(np.bincount(matrix.indices, minlength=matrix.shape[1]).astype(np.float32))
-
-    @property
-    def n_items(self) -> int:
-        """Number of items."""
-        return len(self.counts)
-
-    def scores(self, history: csr_array, users: NDArray[np.int64] | None = None) -> Floats:
-        """Return the counts, one row per user."""
-        return np.tile(self.counts, (history.shape[0], 1))
-
-    def contributions(self, history: NDArray[np.int64], item: int) -> Parts:
-        """Raise: popularity does not use histories."""
-        raise InputError("model='popularity' ignores what a user took; use another model.")
-
-    def similarity(self, item: int) -> Floats:
-        """Raise: popularity has no notion of similarity."""
-        raise InputError("model='popularity' knows nothing of similar items; use another model.")
-
-
-@savable
-class ItemKNN(LinearModel):
-    """Items similar to those of the history: cosine of the columns, the ``neighbours`` nearest."""
-
-    name: ClassVar[str] = "item-knn"
-    DEFAULTS: ClassVar[Options] = {"neighbours": 100}
-    TRIED: ClassVar[dict[str, tuple[Any, ...]]] = {"neighbours": (20, 50, 100, 200)}
-
-    @classmethod
-    def fit(cls, options: Options, matrix: csr_array, seed: int = 0, features: Any = None) -> Self:
-        """Keep the cosine of each item (column) with its nearest items (rows)."""
-        columns = csr_array(matrix.T.astype(np.float64))
-        lengths = np.sqrt(np.maximum(np.diff(columns.indptr), 1))
-        unit = csr_array(diags_array(1.0 / lengths) @ columns)
-        turned = csr_array(unit.T)
-        kept: list[tuple[NDArray, NDArray, NDArray]] = []
-        for start in range(0, unit.shape[0], _BLOCK_ITEMS):
-            products = (unit[start : start + _BLOCK_ITEMS] @ turned).tocoo()
-            item, other, value = products.row + start, products.col, products.data.round(9)
-            is_near = (item != other) & (value > 0.0)
-            item, other, value = item[is_near], other[is_near], value[is_near]
-            order = np.lexsort((other, -value, item))
-            item, other, value = item[order], other[order], value[order]
-            place = np.arange(len(item)) - np.searchsorted(item, item)  # in the item's own list
-            is_kept = place < options["neighbours"]
-            kept.append((other[is_kept], item[is_kept], value[is_kept]))
-        source, target, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-        shape = (matrix.shape[1], matrix.shape[1])
-        return cls(options, csr_array((values.astype(np.float32), (source, target)), shape=shape))
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
@@ -210,6 +138,12 @@ def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return left @ right, of one thread: sums of several would come in another order."""
     with _libraries().limit(limits=1):
         return left @ right
+
+
+def _units(items: NDArray[np.int64], n_items: int) -> csr_array:
+    """Return histories of one item each."""
+    parts = np.ones(len(items), dtype=np.float32), items, np.arange(len(items) + 1)
+    return csr_array(parts, shape=(len(items), n_items))
 
 
 def cosines(vectors: Floats, place: int) -> Floats:

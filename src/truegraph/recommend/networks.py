@@ -13,6 +13,7 @@ from truegraph.errors import InputError
 from truegraph.fit_log import FitLog
 from truegraph.recommend.choosing import Choice
 from truegraph.recommend.models import Floats, HistoryModel, Options, Parts, cosines, product
+from truegraph.recommend.names import NETWORKS
 from truegraph.saving import savable
 
 #: Choice, model of the training part, model that is served, and fitted attributes of an estimator.
@@ -88,70 +89,60 @@ class NetworkModel(HistoryModel):
             raise InputError(f"the vectors of {self.name} have shape {self.vectors.shape}.")
 
 
-def train_network(
+def train(
     name: str,
     given: Mapping[str, Any] | None,
     parts: tuple[csr_array, csr_array | None, csr_array],
     log: FitLog,
-    *,
-    seed: int,
-    device: str,
+    **how: Any,
 ) -> Trained:
-    """Train on the first of the parts (training, held out, all), then as long on all."""
-    from truegraph.paper.training_recommenders import train_base
+    """Train on the first of the parts (training, held out, all), then as it was chosen on all.
 
-    train, held_out, everything = parts
-    common: dict[str, Any] = {"seed": seed, "device": device, "progress": log.progress}
-    with log.stage(name):
-        network, history = train_base(name, train, held_out, options=given, **common)
-    first = served = NetworkModel.of(network)
-    choice = Choice(name, first.options, history["best_recall"])
-    if held_out is not None:
-        again = first.options | {"epochs": history["best_epoch"] + 1}
-        with log.stage("fit to all interactions"):
-            network, _ = train_base(name, everything, None, options=again, **common)
-        served = NetworkModel.of(network)
-    return choice, None if held_out is None else first, served, {"history_": history}
-
-
-def train_bayesian(
-    name: str,
-    given: Mapping[str, Any] | None,
-    parts: tuple[csr_array, csr_array | None, csr_array],
-    log: FitLog,
-    *,
-    seed: int,
-    device: str,
-) -> Trained:
-    """Run Algorithm 3 on the first of the parts (training, held out, all), then as it chose."""
+    Names with a b in front run Algorithm 3. `how` has seed and device.
+    """
+    if name in NETWORKS:
+        return _trained(name, given, parts, log, **how)
     from truegraph.paper.algorithm3 import algorithm3, checked_choices
 
-    train, held_out, everything = parts
+    first_part, held_out, everything = parts
     if held_out is None:
         raise InputError(
             f"model={name!r} chooses the fraction of removed pairs on held-out "
             "interactions, but there are none; give validation, or a validation_share above 0."
         )
-    base, common = name[1:], {"seed": seed, "device": device, "log": log}
-    options, choices = checked_choices(base, given)
-    found = algorithm3(base, train, held_out, options, choices, **common)  # type: ignore[arg-type]
+    options, choices = checked_choices(name[1:], given)
+    found = algorithm3(name[1:], first_part, held_out, options, choices, log=log, **how)
     first, history = NetworkModel.of(found.network), found.history
     own = first.options | {"fraction": found.fraction}
-    choice = Choice(name, own, history["best_recall"])
     options |= {"learning_rate": own["learning_rate"], "epochs": found.base_epochs}
-    common |= {"epochs": history["best_epoch"] + 1}
     choices |= {"fractions": (found.fraction,)}
-    served = algorithm3(base, everything, None, options, choices, **common)  # type: ignore[arg-type]
-    return (
-        choice,
-        first,
-        NetworkModel.of(served.network),
-        {
-            "history_": history,
-            "learned_graph_": served.learned,
-            "removed_pairs_": served.removed,
-            "fraction_": found.fraction,
-            "fraction_recalls_": found.recalls,
-            "rank_correlation_": served.rank_correlation,
-        },
-    )
+    how |= {"epochs": history["best_epoch"] + 1, "log": log}
+    served = algorithm3(name[1:], everything, None, options, choices, **how)
+    attributes = {
+        "history_": history,
+        "learned_graph_": served.learned,
+        "removed_pairs_": served.removed,
+        "fraction_": found.fraction,
+        "fraction_recalls_": found.recalls,
+        "rank_correlation_": served.rank_correlation,
+    }
+    choice = Choice(name, own, history["best_recall"])
+    return choice, first, NetworkModel.of(served.network), attributes
+
+
+def _trained(name: str, given: Any, parts: Any, log: FitLog, **how: Any) -> Trained:
+    """Train a network, and then as many epochs as were best on all interactions."""
+    from truegraph.paper.training_recommenders import train_base
+
+    first_part, held_out, everything = parts
+    how["progress"] = log.progress
+    with log.stage(name):
+        network, history = train_base(name, first_part, held_out, options=given, **how)
+    first = NetworkModel.of(network)
+    choice = Choice(name, first.options, history["best_recall"])
+    if held_out is None:
+        return choice, None, first, {"history_": history}
+    again = first.options | {"epochs": history["best_epoch"] + 1}
+    with log.stage("fit to all interactions"):
+        network, _ = train_base(name, everything, None, options=again, **how)
+    return choice, first, NetworkModel.of(network), {"history_": history}

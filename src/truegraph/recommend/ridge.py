@@ -117,7 +117,11 @@ def _invert(matrix: NDArray[Any]) -> bool:
         return False
     inverse, failed = getattr(lapack, f"{kind}potri")(factor, lower=1, overwrite_c=1)
     matrix[:] = inverse.T
-    _mirror(matrix)
+    for start in range(0, size, _BLOCK):  # the upper triangle becomes the lower one
+        stop = start + _BLOCK
+        here = np.triu(matrix[start:stop, start:stop])
+        matrix[start:stop, start:stop] = here + np.triu(here, 1).T
+        matrix[stop:, start:stop] = matrix[start:stop, stop:].T
     return not failed
 
 
@@ -132,15 +136,6 @@ def _is_single_safe(gram: NDArray[Any], ridge: NDArray[np.float64]) -> bool:
     with threadpool_limits(1):
         largest = float((scale * (gram @ scale.astype(gram.dtype))).max())
     return largest / float((ridge / diagonal).min()) < _SAFE_CONDITION
-
-
-def _mirror(matrix: NDArray[Any]) -> None:
-    """Copy the upper triangle to the lower one, block by block."""
-    for start in range(0, len(matrix), _BLOCK):
-        stop = start + _BLOCK
-        here = matrix[start:stop, start:stop]
-        matrix[start:stop, start:stop] = np.triu(here) + np.triu(here, 1).T
-        matrix[stop:, start:stop] = matrix[start:stop, stop:].T
 
 
 # --- sparse ---------------------------------------------------------------------------------------
@@ -191,22 +186,12 @@ def local_weights(
 
 def strongest_entries(matrix: csr_array, most: NDArray[np.int64]) -> csr_array:
     """Return a matrix with the `most` (n,) largest entries of each row; equal ones all stay."""
-    kept = np.empty(matrix.nnz, dtype=np.bool_)
-    _mark(matrix.indptr.astype(np.int64), matrix.data, most, kept)
+    kept = np.ones(matrix.nnz, dtype=np.bool_)
+    for row in np.flatnonzero(np.diff(matrix.indptr) > most):
+        own = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        kept[own] = matrix.data[own] >= np.sort(matrix.data[own])[-most[row]]
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))[kept]
     return csr_array((matrix.data[kept], (rows, matrix.indices[kept])), shape=matrix.shape)
-
-
-@compiled
-def _mark(starts: np.ndarray, values: np.ndarray, most: np.ndarray, kept: np.ndarray) -> None:
-    for row in range(most.size):
-        own = values[starts[row] : starts[row + 1]]
-        if own.size <= most[row]:
-            kept[starts[row] : starts[row + 1]] = True
-        else:
-            least = np.sort(own)[own.size - most[row]]
-            for place in range(own.size):
-                kept[starts[row] + place] = own[place] >= least
 
 
 @compiled(parallel=True)
