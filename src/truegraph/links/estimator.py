@@ -207,7 +207,7 @@ class LinkPredictor(BaseEstimator):
         points, self.plan_ = take_features(X, self.plan)
         links, self.node_names_ = named_graph(graph, rows)
         self.learned_graph_: LearnedGraph | None = None
-        self.points_: NDArray[Any] | None = None
+        self.points_: Any = None
         if validation is not None and len(validation) == 2:
             validation = [numbered(part, self.node_names_, "validation") for part in validation]
         with console_progress(self.progress) as progress:
@@ -377,18 +377,7 @@ class LinkPredictor(BaseEstimator):
                 f"model={self.model!r} learned no graph; use a Bayesian auto-encoder such as "
                 "'bvgae', or 'auto' with options={'scale': 'slack'}."
             )
-        return self._slack(wanted)
-
-    def _slack(self, pairs: NDArray[np.int64]) -> NDArray[np.float64]:
-        assert self.learned_graph_ is not None
-        assert self.points_ is not None
-        return self.learned_graph_.slack(pairs, EmbeddingDistance(self.points_))
-
-    @property
-    def prior_(self) -> float:
-        """Share of links among the pairs that probabilities are for."""
-        check_is_fitted(self, "n_nodes_")
-        return self._share(None)
+        return self.learned_graph_.slack(wanted, EmbeddingDistance(self.points_))
 
     def _checked(self, pairs: Any) -> NDArray[np.int64]:
         check_is_fitted(self, "n_nodes_")
@@ -457,7 +446,7 @@ class LinkPredictor(BaseEstimator):
         check_is_fitted(self, "n_nodes_")
         number = node
         if self.node_names_ is not None:
-            ((number, _),) = numbered([(node, node)], self.node_names_, "node")
+            ((number,),) = numbered([[node]], self.node_names_, "node")
         nodes = self.n_nodes_
         if not isinstance(number, int | np.integer) or not 0 <= number < nodes:
             raise InputError(f"node={node!r} must be a node number from 0 to {nodes - 1}.")
@@ -510,7 +499,8 @@ class LinkPredictor(BaseEstimator):
             **reasons,
         }
         if self.learned_graph_ is not None:
-            columns["slack"] = self._slack(pairs)
+            points = EmbeddingDistance(self.points_)
+            columns["slack"] = self.learned_graph_.slack(pairs, points)
         return pd.DataFrame(columns)
 
     def _named(self, nodes: NDArray[np.int64]) -> Any:
@@ -519,9 +509,7 @@ class LinkPredictor(BaseEstimator):
             return nodes
         import pandas as pd
 
-        names = np.empty(len(nodes), dtype=object)
-        names[:] = [self.node_names_[node] for node in nodes]
-        return pd.Series(names).infer_objects()
+        return pd.Index(self.node_names_, tupleize_cols=False).take(nodes)
 
     # --- new nodes --------------------------------------------------------------------------------
 
@@ -546,9 +534,8 @@ class LinkPredictor(BaseEstimator):
         """
         known, features = self._known_of_new_nodes(X)
         if self.node_names_ is not None:
-            given = [(row, (node, node)) for row, node in np.asarray(pairs, dtype=object)]
-            numbers = numbered([ends for _, ends in given], self.node_names_, "pairs")
-            pairs = [(row, node) for (row, _), (node, _) in zip(given, numbers, strict=True)]
+            ends = numbered([[node] for _, node in pairs], self.node_names_, "pairs")
+            pairs = [(row, node) for (row, _), (node,) in zip(pairs, ends, strict=True)]
         wanted = gate.pairs("pairs", pairs, max(features.shape[0], self.n_nodes_))
         gate.indices("rows of pairs", wanted[:, 0], features.shape[0])
         gate.indices("nodes of pairs", wanted[:, 1], self.n_nodes_)
@@ -621,19 +608,14 @@ class LinkPredictor(BaseEstimator):
         if self._features is not None:
             gate.sparse_matrix("_features", self._features, shape=(nodes, None))
         gate.pairs("_hidden", self._hidden, nodes)
-        if self.learned_graph_ is not None and self.learned_graph_.n_nodes != nodes:
-            raise InputError(f"its learned graph has {self.learned_graph_.n_nodes} nodes")
-        if self.node_names_ is not None and len(self.node_names_) != nodes:
-            raise InputError(f"it has names of {len(self.node_names_)} nodes")
-        kinds: dict[str, Any] = {
-            "_model": (PairModel, LinkVectors, Heuristic),
-            "calibration_": LinkCalibration,
-        }
-        for name, kind in kinds.items():
-            if not isinstance(getattr(self, name), kind):
-                raise InputError(f"{name} has type {type(getattr(self, name)).__name__}")
-        if self.embedding_ is not None and len(self.embedding_) != nodes:
-            raise InputError(f"its embedding has {len(self.embedding_)} nodes")
+        if not isinstance(self._model, PairModel | LinkVectors | Heuristic):
+            raise InputError(f"its model has type {type(self._model).__name__}")
+        if not isinstance(self.calibration_, LinkCalibration):
+            raise InputError(f"its calibration has type {type(self.calibration_).__name__}")
+        learned = None if self.learned_graph_ is None else self.learned_graph_.multipliers
+        for found in (learned, self.node_names_, self.embedding_):
+            if found is not None and len(found) != nodes:
+                raise InputError(f"a part of it has {len(found)} nodes instead of {nodes}")
 
     def _after_load(self) -> None:
         self._suggester = self._new_nodes = None

@@ -81,11 +81,7 @@ def auto_options(given: Any, has_features: bool) -> dict[str, Any]:
 
 
 def fit_pair_model(
-    graph: csr_array,
-    known: csr_array,
-    features: NodeFeatures | None,
-    options: dict[str, Any],
-    seed: int,
+    graph: csr_array, known: csr_array, features: Any, options: dict[str, Any], seed: int
 ) -> PairModel:
     """Weigh scores of pairs by a regression on folds of the links of a graph (N, N).
 
@@ -191,9 +187,6 @@ class PairModel:
         return Suggester(CandidateSearch(pairs, found), shares, searched)
 
 
-# --- hidden links -------------------------------------------------------------------------------
-
-
 def hiding_rounds(model: PairModel) -> tuple[float, list[Round]]:
     """Hide a share of a model's links at random, several times on small graphs."""
     graph, seed = model.columns.graph, model.seed
@@ -231,9 +224,6 @@ def candidates_on(columns: PairColumns, known: csr_array) -> tuple[Pairs, str]:
     """Return the pairs worth scoring on the graph of some columns, and what they are."""
     near = None if columns.scale is None else columns.scale.near
     return candidates_of(columns.graph, known, near)
-
-
-# --- new nodes ----------------------------------------------------------------------------------
 
 
 class NewNodes:

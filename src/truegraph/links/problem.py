@@ -33,9 +33,6 @@ _ENOUGH_CYCLES = 20  # a graph with so many cycles, all even, is bipartite on pu
 Names = tuple[Hashable, ...]
 
 
-# --- the border ---------------------------------------------------------------------------------
-
-
 def named_graph(graph: Any, rows: Sequence[Hashable] | None) -> tuple[csr_array, Names | None]:
     """Return the links (N, N) in the order of the named rows of X, if it has any, and the names."""
     own = graph_names(graph)
@@ -79,20 +76,12 @@ def numbered(pairs: Any, names: Names | None, what: str) -> Any:
 
 
 def open_link_problem(
-    known: csr_array,
-    features: Any,
-    validation: Any,
-    seed: int,
-    log: FitLog,
-    *,
-    held_out: float | None = None,
+    known: csr_array, X: Any, validation: Any, seed: int, log: FitLog, held_out: float | None = None
 ) -> tuple[csr_array | None, csr_array, csr_array, tuple[Pairs, Pairs]]:
-    """Check what is given, and hold a share of the links out if there is no validation.
+    """Return features or None, all links (N, N), those to train on, and held-out pairs.
 
-    Returns
-    -------
-    features (N, F) or None, all links (N, N), those to train on, and pairs with and without a link
-    to judge by. Where nothing is to be held out weights of links count.
+    A share of the links is held out if there is no validation, and weights of links do not count;
+    without `held_out` they count.
     """
     nodes = known.shape[0]
     if held_out is not None and known.nnz and not (known.data == 1.0).all():
@@ -103,19 +92,23 @@ def open_link_problem(
             f"the graph has {counted(known.nnz // 2, 'link')} among {counted(nodes, 'node')}, too "
             f"few to learn from; give at least {_FEWEST_LINKS}."
         )
-    if features is not None and (features.shape[0] != nodes or features.shape[1] == 0):
+    if X is not None and (X.shape[0] != nodes or X.shape[1] == 0):
         raise InputError(
-            f"X has shape {features.shape}, but there are {nodes} nodes; give one row of at least "
+            f"X has shape {X.shape}, but there are {nodes} nodes; give one row of at least "
             "one feature per node."
         )
-    rows = None if features is None else csr_array(features)
+    rows = None if X is None else csr_array(X)
     if validation is not None:
         pairs = _validation(validation, known)
         return rows, with_links(known, pairs[0]), known, pairs
     if held_out is None:
         none = np.zeros((0, 2), dtype=np.int64)
         return rows, known, known, (none, none)
-    split = split_links(known, validation=_share(known, held_out), test=0.0, random_state=seed)
+    if not 0.0 < held_out < 0.5:
+        raise InputError(f"held_out={held_out} must be a share of the links from 0 to 0.5.")
+    links = known.nnz // 2
+    share = max(held_out, min(_ENOUGH_HELD_OUT, links // _FEWEST_LINKS) / links)
+    split = split_links(known, validation=share, test=0.0, random_state=seed)
     log.note(
         f"{counted(len(split.validation_links), 'link')} and as many unlinked pairs are held out "
         "of training, to calibrate probabilities"
@@ -149,13 +142,6 @@ def features_or_nodes(features: csr_array | None, graph: csr_array, log: FitLog)
         return csr_array(eye_array(nodes, format="csr"))
     degree = np.log1p(np.asarray(graph.sum(axis=1)).ravel())
     return csr_array(np.column_stack([degree, np.ones_like(degree)]))
-
-
-def _share(known: csr_array, held_out: float) -> float:
-    if not 0.0 < held_out < 0.5:
-        raise InputError(f"held_out={held_out} must be a share of the links from 0 to 0.5.")
-    links = known.nnz // 2
-    return max(held_out, min(_ENOUGH_HELD_OUT, links // _FEWEST_LINKS) / links)
 
 
 def _validation(validation: Any, known: csr_array) -> tuple[Pairs, Pairs]:
@@ -217,9 +203,6 @@ def check_count(k: Any) -> int:
     return int(k)
 
 
-# --- pairs and graphs ---------------------------------------------------------------------------
-
-
 def unlinked_pairs(graph: csr_array) -> int:
     """Return how many pairs have no link."""
     nodes = graph.shape[0]
@@ -262,9 +245,6 @@ def is_among(pairs: Pairs, links: Pairs, n_nodes: int) -> NDArray[np.bool_]:
     """Return which pairs (n, 2) are among some links, in either direction, (n,)."""
     wanted, given = np.sort(pairs, axis=1), np.sort(links, axis=1)
     return np.isin(wanted[:, 0] * n_nodes + wanted[:, 1], given[:, 0] * n_nodes + given[:, 1])
-
-
-# --- folds --------------------------------------------------------------------------------------
 
 
 def folds_of(

@@ -142,22 +142,15 @@ def similarity_scores(
     if rows is not None:
         product = row_products(rows, rows, pairs)[:, None]
     found = np.empty((len(pairs), 9))
-    _similarities(*smoothed, points, graph.indptr, graph.indices, pairs, found)
+    _similarities(smoothed, points, graph.indptr, graph.indices, pairs, found)
     return np.hstack([found[:, :1], product, found[:, 1:]])
 
 
 @compiled(parallel=True)
 def _similarities(
-    zero: Any,
-    one: Any,
-    two: Any,
-    three: Any,
-    points: Any,
-    indptr: Any,
-    indices: Any,
-    pairs: Any,
-    out: Any,
+    smoothed: Any, points: Any, indptr: Any, indices: Any, pairs: Any, out: Any
 ) -> None:
+    zero, one, two, three = smoothed
     for p in prange(pairs.shape[0]):
         i, j = pairs[p, 0], pairs[p, 1]
         distance = 0.0
@@ -200,9 +193,6 @@ def _best_of(vectors: Any, node: int, other: int, indptr: Any, indices: Any) -> 
             total += vectors[node, d] * vectors[neighbour, d]
         best = max(best, total)
     return max(best, 0.0)
-
-
-# --- eigenvectors --------------------------------------------------------------------------------
 
 
 def leading_vectors(matrix: csr_array, size: int, seed: int) -> Vectors:

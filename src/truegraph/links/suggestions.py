@@ -8,8 +8,7 @@ of suggestions at this score that is right is
 
     p = (b / h) * q / (1 - q),    b = missing / (1 - missing)
 
-A graph does not tell what it lacks, so `missing` is an assumption. Probabilities are of links
-like the known ones, and stay at 0.99 at most.
+A graph does not tell what it lacks: `missing` is an assumption. No probability is above 0.99.
 """
 
 from __future__ import annotations
@@ -40,9 +39,6 @@ Probability = Callable[[Scores], Scores]
 Ranked = tuple[Pairs, Scores]
 
 
-# --- shares -------------------------------------------------------------------------------------
-
-
 @savable
 @dataclass(frozen=True, eq=False)
 class ScoreShares:
@@ -61,10 +57,8 @@ class ScoreShares:
 
     def counted(self, scores: NDArray[np.floating]) -> tuple[Scores, Scores]:
         """Return the share of hidden links among suggestions with these scores, and its error."""
-        return (
-            np.interp(scores, self.scores, self.shares),
-            np.interp(scores, self.scores, self.errors),
-        )
+        shares = np.interp(scores, self.scores, self.shares)
+        return shares, np.interp(scores, self.scores, self.errors)
 
     def chances(self, scores: NDArray[np.floating], missing: float) -> tuple[Scores, Scores]:
         """Return the probability of suggestions, and its standard error from the counts alone."""
@@ -109,11 +103,7 @@ class ScoreShares:
 
 
 def count_shares(
-    scores: NDArray[np.floating],
-    is_right: NDArray[np.bool_],
-    hidden: float,
-    weight: Scores | None = None,
-    rounds: int = 1,
+    scores: Scores, is_right: Any, hidden: float, weight: Any = None, rounds: int = 1
 ) -> ScoreShares:
     """Fit the map: shares in bins of scores, made to rise by isotonic regression.
 
@@ -125,7 +115,7 @@ def count_shares(
     if len(scores) == 0:
         return ScoreShares(np.zeros(1), np.full(1, 0.5), np.full(1, 0.5), hidden)
     each = np.ones(len(scores)) if weight is None else weight
-    values, place = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
+    values, place = np.unique(scores, return_inverse=True)
     count = np.bincount(place, weights=each).astype(np.float64)
     right = np.bincount(place, weights=each * is_right).astype(np.float64)
     above = np.cumsum(count[::-1])[::-1] - count
@@ -134,8 +124,15 @@ def count_shares(
     share = np.bincount(bins, weights=right) / np.bincount(bins, weights=count)
     rising = isotonic_regression(share, sample_weight=np.bincount(bins, weights=count))
     step = _joined(rising)[bins]
-    hits = np.sort(np.asarray(scores, dtype=np.float64)[is_right])
-    return replace(_steps(values, count, right, step, hidden), hits=hits, rounds=rounds)
+    total, hits = np.bincount(step, weights=count), np.bincount(step, weights=right)
+    # The lowest step may be of a few suggestions only: it must not lift those above it.
+    share = np.minimum.accumulate(((hits + 0.5) / (total + 1.0))[::-1])[::-1]
+    error = np.repeat(np.sqrt(share * (1.0 - share) / (total + 1.0)), 2)
+    first = np.searchsorted(step, np.arange(len(total)))
+    last = np.append(first[1:], len(values)) - 1
+    places = np.column_stack([values[first], values[last]]).ravel()
+    right_scores = np.sort(scores[is_right])
+    return ScoreShares(places, np.repeat(share, 2), error, hidden, right_scores, rounds)
 
 
 def _joined(sorted_values: NDArray[np.floating]) -> NDArray[np.int64]:
@@ -143,37 +140,14 @@ def _joined(sorted_values: NDArray[np.floating]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.diff(sorted_values) != 0.0)])
 
 
-def _steps(
-    values: Scores, count: Scores, right: Scores, step: NDArray[np.int64], hidden: float
-) -> ScoreShares:
-    """Return the map of ascending values (v,) that are divided into steps."""
-    total, hits = np.bincount(step, weights=count), np.bincount(step, weights=right)
-    # The lowest step may be of a few suggestions only: it must not lift those above it.
-    share = np.minimum.accumulate(((hits + 0.5) / (total + 1.0))[::-1])[::-1]
-    error = np.sqrt(share * (1.0 - share) / (total + 1.0))
-    first = np.searchsorted(step, np.arange(len(total)))
-    last = np.append(first[1:], len(values)) - 1
-    places = np.column_stack([values[first], values[last]]).ravel()
-    return ScoreShares(places, np.repeat(share, 2), np.repeat(error, 2), hidden)
-
-
-# --- searches -----------------------------------------------------------------------------------
-
-
 class Suggester:
     """Finds the best pairs without a link, and states the chance of each.
 
-    `search` has ``best(k)`` and ``best_of(node, k)``; `searched` says for the user which pairs it
-    looks at; `drawn` returns the scores of pairs (n, 2) in S posterior draws, (S, n).
+    `searched` says which pairs the search looks at; `drawn` returns the scores of pairs (n, 2) in S
+    posterior draws, (S, n).
     """
 
-    def __init__(
-        self,
-        search: Any,
-        shares: ScoreShares,
-        searched: str,
-        drawn: Callable[[Pairs], Scores] | None = None,
-    ) -> None:
+    def __init__(self, search: Any, shares: ScoreShares, searched: str, drawn: Any = None) -> None:
         self.search, self.shares, self.searched, self._drawn = search, shares, searched, drawn
 
     def chances(self, ranked: Ranked, missing: float) -> tuple[Scores, Scores]:
@@ -221,9 +195,6 @@ def counted_shares(search: Any, hidden_links: Pairs, n_links: int, n_nodes: int)
     return count_shares(scores, is_right, len(hidden_links) / n_links)
 
 
-# --- reasons ------------------------------------------------------------------------------------
-
-
 def explain(pairs: Pairs, graph: csr_array, features: csr_array | None) -> dict[str, Any]:
     """Return the columns that explain pairs (n, 2), one entry per pair each.
 
@@ -234,7 +205,10 @@ def explain(pairs: Pairs, graph: csr_array, features: csr_array | None) -> dict[
     degree = np.diff(graph.indptr)
     shared = [_shared(graph, graph, pair) for pair in pairs]
     is_bipartite = len(pairs) > 0 and bipartite_sides(graph) is not None
-    between = [_two_steps_on(graph, pair) for pair in pairs] if is_bipartite else shared
+    between = shared
+    if is_bipartite:
+        ends = ((graph[graph[[i]].indices], graph[[j]]) for i, j in pairs)
+        between = [np.intersect1d(two.indices, one.indices) for two, one in ends]
     return {
         "common_neighbours": np.array([len(nodes) for nodes in shared], dtype=np.int64),
         "through": [_first(nodes, degree) for nodes in between],
@@ -242,9 +216,7 @@ def explain(pairs: Pairs, graph: csr_array, features: csr_array | None) -> dict[
     }
 
 
-def shared_features(
-    pairs: Pairs, first: csr_array | None, second: csr_array | None
-) -> list[list[int]]:
+def shared_features(pairs: Pairs, first: Any, second: Any) -> list[list[int]]:
     """Return up to three columns that both nodes of a pair have, the rarest first.
 
     A column that all nodes have tells no two apart, and in one with negative numbers, such as a
@@ -260,25 +232,12 @@ def shared_features(
     return [_first(columns[is_reason[columns]], rarity) for columns in shared]
 
 
-def _shared(
-    first: csr_array, second: csr_array, pair: NDArray[np.int64]
-) -> NDArray[np.integer[Any]]:
+def _shared(first: csr_array, second: csr_array, pair: Pairs) -> NDArray[np.integer]:
     """Return the columns that a row of one sparse matrix and a row of another both have."""
-    own, others = (
-        rows.indices[rows.indptr[row] : rows.indptr[row + 1]]
-        for rows, row in zip((first, second), pair, strict=True)
-    )
-    return np.intersect1d(own, others, assume_unique=True)
+    return np.intersect1d(first[[pair[0]]].indices, second[[pair[1]]].indices, assume_unique=True)
 
 
-def _two_steps_on(graph: csr_array, pair: NDArray[np.int64]) -> NDArray[np.integer[Any]]:
-    """Return the neighbours of a pair's second node that are two steps from its first."""
-    own, others = (graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in pair)
-    ends = [graph.indices[graph.indptr[node] : graph.indptr[node + 1]] for node in own]
-    return np.intersect1d(np.concatenate([*ends, others[:0]]), others)
-
-
-def _first(found: NDArray[np.integer[Any]], count: NDArray[np.integer[Any]]) -> list[int]:
+def _first(found: NDArray[np.integer], count: NDArray[np.integer]) -> list[int]:
     """Return the few with the lowest counts, equal ones by their number."""
     order = np.lexsort((found, count[found]))[:_NAMED]
     return [int(number) for number in found[order]]

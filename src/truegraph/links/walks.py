@@ -88,7 +88,8 @@ def raw_walks(walks: Walks, pairs: Pairs) -> NDArray[np.float64]:
     order, sources, begins, partners = _grouped(cost, pairs)
     found = np.zeros((len(pairs), 6))
     if len(sources):
-        given = (graph.indptr, graph.indices, weights, steps, sources, begins, partners, found)
+        stored = (graph.indptr, graph.indices, weights, steps)
+        given = (stored, (sources, begins, partners), found)
         least = thread_count()
         chunks = min(max(_PARTS * least, len(sources) // _SOURCES_AT_ONCE), len(sources))
         in_parts(chunks, lambda first, last: _collect(first, last, chunks, *given), least=least)
@@ -128,8 +129,9 @@ def _grouped(
 
 
 @compiled
-def _spread(node: int, indptr: Any, indices: Any, steps: Any, arrived: Any, sign: float) -> None:
+def _spread(node: int, graph: Any, arrived: Any, sign: float) -> None:
     """Add the walks of two steps from a node to `arrived` (N,); a sign of 0 clears them."""
+    indptr, indices, _, steps = graph
     for e in range(indptr[node], indptr[node + 1]):
         middle = indices[e]
         for f in range(indptr[middle], indptr[middle + 1]):
@@ -139,23 +141,14 @@ def _spread(node: int, indptr: Any, indices: Any, steps: Any, arrived: Any, sign
 
 @compiled
 def _pair(
-    partner: int,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    steps: Any,
-    own: Any,
-    arrived: Any,
-    third: Any,
-    known_for: Any,
-    source: int,
-    out: Any,
+    partner: int, graph: Any, own: Any, arrived: Any, third: Any, known: Any, source: int, out: Any
 ) -> None:
     """Fill the scores (6,) of one pair; `own` (N,) holds the root weights of the node's links.
 
-    `third` (N,) keeps the walks of three steps of a source, where `known_for` (N,) has its number:
+    `third` (N,) keeps the walks of three steps of a source, where `known` (N,) has its number:
     so all pairs of one source together cost no more than one pass over the links.
     """
+    indptr, indices, weights, steps = graph
     for e in range(indptr[partner], indptr[partner + 1]):
         middle = indices[e]
         if own[middle] > 0.0:
@@ -165,50 +158,34 @@ def _pair(
             out[1] += weight / np.log(max(degree, 2))
             out[2] += weight / degree
         out[4] += steps[e] * arrived[middle]
-        if known_for[middle] != source:
+        if known[middle] != source:
             total = 0.0
             for f in range(indptr[middle], indptr[middle + 1]):
                 total += steps[f] * arrived[indices[f]]
-            third[middle], known_for[middle] = total, source
+            third[middle], known[middle] = total, source
         out[5] += steps[e] * third[middle]
     out[3] = arrived[partner]
 
 
 @compiled(parallel=True)
-def _collect(
-    first_chunk: int,
-    last_chunk: int,
-    chunks: int,
-    indptr: Any,
-    indices: Any,
-    weights: Any,
-    steps: Any,
-    sources: Any,
-    begins: Any,
-    partners: Any,
-    out: Any,
-) -> None:
+def _collect(first: int, last: int, chunks: int, graph: Any, grouped: Any, out: Any) -> None:
     """Fill the raw scores (n, 6) of pairs that are grouped by source, for some of the chunks."""
+    indptr, indices, weights, _ = graph
+    sources, begins, partners = grouped
     nodes = indptr.size - 1
-    for chunk in prange(first_chunk, last_chunk):
+    for chunk in prange(first, last):
         own, arrived, third = np.zeros(nodes), np.zeros(nodes), np.empty(nodes)
-        known_for = np.full(nodes, -1)
+        known = np.full(nodes, -1)
         for s in range(chunk * sources.size // chunks, (chunk + 1) * sources.size // chunks):
             node = sources[s]
             for e in range(indptr[node], indptr[node + 1]):
                 own[indices[e]] = weights[e]
-            _spread(node, indptr, indices, steps, arrived, 1.0)
+            _spread(node, graph, arrived, 1.0)
             for p in range(begins[s], begins[s + 1]):
-                partner, row = partners[p], out[p]
-                _pair(
-                    partner, indptr, indices, weights, steps, own, arrived, third, known_for, s, row
-                )
-            _spread(node, indptr, indices, steps, arrived, 0.0)
+                _pair(partners[p], graph, own, arrived, third, known, s, out[p])
+            _spread(node, graph, arrived, 0.0)
             for e in range(indptr[node], indptr[node + 1]):
                 own[indices[e]] = 0.0
-
-
-# --- candidates ----------------------------------------------------------------------------------
 
 
 def candidates_of(
@@ -262,26 +239,21 @@ def walked_pairs(graph: csr_array, steps: int, per_node: int) -> Pairs:
     nodes = graph.shape[0]
     worst = np.full((nodes, per_node), np.inf, dtype=np.float32)
     ids = np.full((nodes, per_node), nodes, dtype=np.int32)
-    given = (graph.indptr, graph.indices, steps, HUB, worst, ids)
-    chunks = min(max(_CHUNKS, nodes // _NODES_AT_ONCE), nodes)
-    in_parts(
-        chunks,
-        lambda first, last: _best_walked(first, last, chunks, *given),
-        least=thread_count(),
-    )
+    chunks, least = min(max(_CHUNKS, nodes // _NODES_AT_ONCE), nodes), thread_count()
+    given = (chunks, (graph.indptr, graph.indices), steps, HUB, worst, ids)
+    in_parts(chunks, lambda first, last: _best_walked(first, last, *given), least=least)
     rows, places = np.nonzero(ids < nodes)  # N stands for none
     return np.sort(np.column_stack([rows, ids[rows, places]]).astype(np.int64), axis=1)
 
 
 @compiled
-def _step(
-    indptr: Any, indices: Any, shares: Any, at: Any, count: int, arrived: Any, ends: Any, hub: int
-) -> int:
+def _step(graph: Any, shares: Any, at: Any, count: int, arrived: Any, ends: Any, hub: int) -> int:
     """Move the walks at some nodes on by a step and clear them; return how many ends there are.
 
     `shares` (N,) says how many are at each of the first `count` nodes of `at`; they go to
     `arrived` (N,), and the nodes where they arrive to `ends`.
     """
+    indptr, indices = graph
     found = 0
     for k in range(count):
         node = at[k]
@@ -300,9 +272,10 @@ def _step(
 
 @compiled
 def _keep_best(
-    node: int, indptr: Any, indices: Any, arrived: Any, ends: Any, count: int, worst: Any, ids: Any
+    node: int, graph: Any, arrived: Any, ends: Any, count: int, worst: Any, ids: Any
 ) -> None:
     """Offer the ends of walks to the list of a node (per_node,), and clear them."""
+    indptr, indices = graph
     arrived[node] = 0.0
     for e in range(indptr[node], indptr[node + 1]):
         arrived[indices[e]] = 0.0
@@ -318,26 +291,18 @@ def _keep_best(
 
 @compiled(parallel=True)
 def _best_walked(
-    first_chunk: int,
-    last_chunk: int,
-    chunks: int,
-    indptr: Any,
-    indices: Any,
-    steps: int,
-    hub: int,
-    worst: Any,
-    ids: Any,
+    first: int, last: int, chunks: int, graph: Any, steps: int, hub: int, worst: Any, ids: Any
 ) -> None:
     """Fill (worst, ids) of shape (N, per_node) with the best partners of the chunks' nodes."""
-    nodes = indptr.size - 1
-    for chunk in prange(first_chunk, last_chunk):
+    nodes = graph[0].size - 1
+    for chunk in prange(first, last):
         shares, arrived = np.zeros(nodes), np.zeros(nodes)
         at, ends = np.empty(nodes, np.int64), np.empty(nodes, np.int64)
         for node in range(chunk * nodes // chunks, (chunk + 1) * nodes // chunks):
             shares[node], at[0], count = 1.0, node, 1
             for step in range(steps):
                 limit = nodes if step == 0 else hub
-                count = _step(indptr, indices, shares, at, count, arrived, ends, limit)
+                count = _step(graph, shares, at, count, arrived, ends, limit)
                 shares, arrived = arrived, shares
                 at, ends = ends, at
-            _keep_best(node, indptr, indices, shares, at, count, worst[node], ids[node])
+            _keep_best(node, graph, shares, at, count, worst[node], ids[node])
