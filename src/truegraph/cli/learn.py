@@ -24,7 +24,7 @@ _PARAMETERS = {
 }
 _ENDS = ({"source", "target"}, {"from", "to"}, {"src", "dst"}, {"head", "tail"})
 _MOST_EDGE_COLUMNS = 5  # of a list of edges: ends, weight, time and the like
-_LEVEL, _CERTAIN = 0.9, 0.95  # of the posterior's intervals; probability of a certain edge
+_LEVEL = 0.9  # of the posterior's intervals
 
 
 def learn(
@@ -86,7 +86,7 @@ def learn(
         title = f"Learned graph ({metric} distance)"
         save_figure(adjacency(graph.adjacency, title=title, by_cluster=True), drawn)
         output.written.append(drawn)
-    about = None if found is None else _posterior_facts(found)
+    about = None if found is None else _posterior_numbers(found)
     document = graph_document(source, metric, graph) | {"posterior": about, "notes": notes}
     document["statistics"] |= {"rows": matrix.shape[0], "columns": matrix.shape[1]}
     shown = None if metric == "precomputed" else matrix if table is None else table.values
@@ -96,7 +96,7 @@ def learn(
         f"{mean_degree(graph.certificate)}",
         title=f"Graph of {Path(source).name}",
         answer=expected_gap(graph.certificate),
-        learned=_solver_facts(graph.certificate, about),
+        learned=_solver_facts(graph.certificate, found),
         parts=lambda: _parts(graph, shown),
         plan=plan,
     )
@@ -221,28 +221,20 @@ def expected_gap(certificate: Certificate) -> dict[str, str]:
     }
 
 
-def _solver_facts(certificate: Certificate, posterior: dict[str, Any] | None) -> dict[str, Any]:
+def _solver_facts(certificate: Certificate, posterior: GraphPosterior | None) -> dict[str, Any]:
     """Return facts of solver and posterior: no probability without what it depends on."""
+    from truegraph.report.faces import posterior_facts
+
     ended = "converged" if certificate.converged else "NOT converged"
-    facts = {
+    return {
         "solver": f"{certificate.solver}, {ended} (tolerance {certificate.tolerance:g})",
         "theta": f"{certificate.theta:.6g}",
-    }
-    if posterior is None:
-        return facts
-    return facts | {
-        "posterior": f"{posterior['method']}; concentration {posterior['concentration']:.4g}, "
-        f"{posterior['candidate_pairs']:,} candidates; not calibrated to data",
-        "edges": f"{posterior['expected_edges']:,.0f} expected with a weight above "
-        f"{posterior['threshold']:.3g}; {posterior['certain_edges']:,} certain (probability above "
-        f"{_CERTAIN:g}), {posterior['open_pairs']:,} open",
-        "mean weights": f"{posterior['weight_ratio']:.3f} times those of the learned graph in all",
+        **({} if posterior is None else dict(posterior_facts(posterior))),
     }
 
 
-def _posterior_facts(posterior: GraphPosterior) -> dict[str, Any]:
+def _posterior_numbers(posterior: GraphPosterior) -> dict[str, Any]:
     inclusion = posterior.inclusion().data
-    is_open = (inclusion >= 1.0 - _CERTAIN) & (inclusion <= _CERTAIN)
     return {
         "method": posterior.method,
         "concentration": posterior.concentration,
@@ -250,8 +242,6 @@ def _posterior_facts(posterior: GraphPosterior) -> dict[str, Any]:
         "threshold": posterior.threshold,
         "level": _LEVEL,
         "expected_edges": float(inclusion.sum()) / 2.0,
-        "certain_edges": int((inclusion > _CERTAIN).sum()) // 2,
-        "open_pairs": int(is_open.sum()) // 2,
         "weight_ratio": float(posterior.mean.sum() / posterior.graph.adjacency.sum()),
     }
 

@@ -72,39 +72,31 @@ def _finish(graph: Any, source: str, metric: str, output: Output) -> None:
 
 def _limit(source: str, settings: Mapping[str, Any], large: Mapping[str, Any]) -> float | None:
     """Return the bytes that a partition may have, or None if the graph fits into memory."""
-    in_parts = Path(source).suffix.lower() in (".npy", ".zarr") or Path(source).is_dir()
+    is_folder = Path(source).is_dir()
+    in_parts = is_folder or Path(source).suffix.lower() in (".npy", ".zarr")
     is_asked = large["cluster"] is not None or large["storage"] is not None
     if not in_parts and is_asked:
         raise InputError(
             f"{source}: --cluster and --storage need points that are read in parts; give a "
             ".npy file, a .zarr array or a folder of Parquet files."
         )
-    from truegraph.learning.partitioned.plan import memory_bytes
+    from truegraph.learning.partitioned.plan import memory_bytes, one_process_bytes
+    from truegraph.learning.partitioned.sources import as_source
     from truegraph.runtime.memory import physical_memory
 
     memory = large["memory"]
     limit = _SHARE * (physical_memory() or 8e9) if memory is None else memory_bytes(memory)
-    if not in_parts:
+    if not in_parts or (settings["metric"] == "precomputed" and not is_asked):
         return None
-    if is_asked or Path(source).is_dir():
+    if is_asked or is_folder:
         return limit
-    try:
-        return None if _needed(source, settings) <= limit else limit
-    except InputError:
-        return None  # the reader of ordinary tables says what is wrong with this one
-
-
-def _needed(source: str, settings: Mapping[str, Any]) -> float:
-    """Return the memory that one process would need, in bytes."""
-    if settings["metric"] == "precomputed":
-        return 0.0
-    from truegraph.learning.partitioned.plan import one_process_bytes
-    from truegraph.learning.partitioned.sources import as_source
-
-    rows, columns = as_source(source, source).shape
     degree = settings.get("degree")
     length = settings.get("candidate_ratio", 3.0) * (degree if isinstance(degree, float) else 10.0)
-    return one_process_bytes(rows, columns, int(length))
+    try:
+        needed = one_process_bytes(*as_source(source, source).shape, int(length))
+    except InputError:
+        return None  # the reader of ordinary tables says what is wrong with this one
+    return None if needed <= limit else limit
 
 
 def _check(settings: Mapping[str, Any], posterior: bool) -> None:

@@ -37,7 +37,7 @@ def few_lines(shown: Any) -> str:
     kinds: dict[type, tuple[str, Any]] = {
         LearnedGraph: ("Learned graph", _graph_facts),
         Certificate: ("Certificate of a learned graph", _certificate_facts),
-        GraphPosterior: ("Posterior of a learned graph", _posterior_facts),
+        GraphPosterior: ("Posterior of a learned graph", posterior_facts),
         GraphSamples: ("Graphs drawn from the posterior", _sample_facts),
     }
     heading, facts = next(found for kind, found in kinds.items() if isinstance(shown, kind))
@@ -82,7 +82,8 @@ def _certificate_facts(found: Certificate) -> Facts:
     ]
 
 
-def _posterior_facts(posterior: GraphPosterior) -> Facts:
+def posterior_facts(posterior: GraphPosterior) -> Facts:
+    """Return what is uncertain, and what that depends on."""
     chance = posterior.inclusion().data
     is_open = (chance >= 0.05) & (chance <= 0.95)
     return [

@@ -28,9 +28,7 @@ _COLUMNS = {  # of a table of predictions, and what the page calls them
 class Column:
     """One value per node: codes (uint16, `NO_VALUE` for none) of categories, or float32 numbers."""
 
-    def __init__(
-        self, name: str, values: NDArray[Any], categories: Sequence[str] | None = None
-    ) -> None:
+    def __init__(self, name: str, values: NDArray[Any], categories: Any = None) -> None:
         self.name, self.values, self.categories = name, values, categories
 
     def of(self, nodes: NDArray[np.int64]) -> Column:
@@ -57,20 +55,16 @@ def category_column(name: str, values: Any, n_nodes: int) -> Column:
     given = pd.Series(listed)
     is_whole = given.map(lambda value: isinstance(value, int | np.integer)).all()
     none = given.isna() | given.astype(str).isin(["", "-1"] if is_whole else [""])
-    found = given[~none]
     try:
-        known = sorted(set(found.tolist()))
-    except TypeError:
-        known = sorted(set(found.tolist()), key=str)
+        codes, known = pd.factorize(given.mask(none), sort=True)
+    except TypeError:  # values of several kinds
+        codes, known = pd.factorize(given.mask(none).map(str, na_action="ignore"), sort=True)
     if len(known) > _MOST_CATEGORIES:
         raise InputError(
             f"{name}s holds {len(known)} different values, more than {_MOST_CATEGORIES} classes; "
             "give classes, or pass numbers as features."
         )
-    code = {value: place for place, value in enumerate(known)}
-    codes = np.full(n_nodes, NO_VALUE, dtype=np.uint16)
-    codes[~none.to_numpy()] = [code[value] for value in found.tolist()]
-    return Column(name, codes, [str(value) for value in known])
+    return Column(name, np.where(codes < 0, NO_VALUE, codes).astype(np.uint16), [*map(str, known)])
 
 
 def number_column(name: str, values: Any) -> Column:
@@ -82,14 +76,13 @@ def table_columns(frame: pd.DataFrame) -> list[Column]:
     """Return the first columns of a table that can be shown: numbers, and few categories."""
     found = []
     for name in frame.columns[:_MOST_COLUMNS]:
-        series = frame[name]
-        is_text = pd.api.types.is_string_dtype(series.dtype) or series.dtype.kind in "bOU"
-        if series.dtype.kind in "iuf":
-            found.append(number_column(str(name), series))
-        elif (
-            is_text or isinstance(series.dtype, pd.CategoricalDtype)
-        ) and series.nunique() <= _FEW_CATEGORIES:
-            found.append(category_column(str(name), series.to_numpy(object), len(frame)))
+        kind = frame[name].dtype
+        is_text = pd.api.types.is_string_dtype(kind) or kind.kind in "bOU"
+        is_text |= isinstance(kind, pd.CategoricalDtype)
+        if kind.kind in "iuf":
+            found.append(number_column(str(name), frame[name]))
+        elif is_text and frame[name].nunique() <= _FEW_CATEGORIES:
+            found.append(category_column(str(name), frame[name].to_numpy(object), len(frame)))
     return found
 
 

@@ -40,6 +40,11 @@ _REPRESENTATIVES = 12  # of a cluster
 _NEXT = 20  # nodes to label next
 _MOST_FEATURES = 60_000  # what 16 bits count
 
+_NOTHING: dict[str, Any] = {  # what a page may lack
+    **{"features": 0, "featureNames": [], "classes": None, "hasObserved": False, "members": None},
+    "next": {"nodes": [], "reason": ""},
+}
+
 Integers = NDArray[np.int64]
 
 
@@ -148,7 +153,7 @@ def _node_content(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[st
     if known.features is not None and known.features.shape[1] > 1:
         ends = (nodes[edges[name].to_numpy()] for name in ("source", "target"))
         shared = _packed(shared_features(known.features, *ends))
-    return {
+    return _NOTHING | {
         "unit": "node",
         "drawsAll": draws_all,
         "count": int(nodes.size),
@@ -162,7 +167,6 @@ def _node_content(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[st
         "featureNames": list(known.feature_names),
         "next": _next(graph, known, nodes),
         "notes": [] if draws_all else ["Only the edges of the selected node are drawn."],
-        "members": None,
     }
 
 
@@ -214,19 +218,14 @@ def _cluster_content(graph: LearnedGraph, known: Known) -> dict[str, Any]:
     ends = between.tocoo()
     ahead = ends.row < ends.col
     edges = pd.DataFrame({"source": ends.row, "target": ends.col, "weight": ends.data})[ahead]
-    return {
+    return _NOTHING | {
         "unit": "cluster",
         "drawsAll": len(edges) <= ALL_EDGES,
         "count": count,
         "names": [f"cluster {number + 1}: {sizes[number]:,} nodes" for number in range(count)],
         "places": _packed(layout(between).astype(np.float32)),
         "columns": [_packed_column(column) for column in columns],
-        "features": 0,
-        "classes": None,
         "edges": _packed_edges(edges.assign(kind=1)) | {"shared": None},
-        "hasObserved": False,
-        "featureNames": [],
-        "next": {"nodes": [], "reason": ""},
         "notes": [
             f"{graph.n_nodes:,} nodes, more than {MOST_NODES:,}: every dot is a cluster. Pass "
             "centre= (--centre) and a node's name to see its neighbourhood."
