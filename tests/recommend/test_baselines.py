@@ -14,7 +14,7 @@ from truegraph.data import load_interactions, split_randomly
 from truegraph.recommend import baselines
 from truegraph.recommend.baselines import GFCF, IALS, ItemKNN, Popularity, TurboCF, solve_rows
 from truegraph.recommend.choosing import choose
-from truegraph.recommend.item_graph import normalised
+from truegraph.recommend.ease import normalised
 from truegraph.recommend.models import HistoryModel
 
 TRAIN = csr_array(np.array([[1, 1, 0], [1, 1, 0], [0, 1, 1]], dtype=np.float32))

@@ -12,8 +12,8 @@ from scipy.sparse import csr_array
 
 from truegraph import InputError, Recommender
 from truegraph.data import load_interactions
+from truegraph.recommend.ease import nearest_items
 from truegraph.recommend.features import place, read_features
-from truegraph.recommend.item_graph import nearest_items
 
 DATA = load_interactions("planted")
 FIXED: dict[str, Any] = {"options": {"penalty": 50.0}, "random_state": 0}

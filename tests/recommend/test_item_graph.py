@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from truegraph.data import load_interactions
-from truegraph.recommend.item_graph import (
+from truegraph.recommend.ease import (
     GraphKind,
     item_graph,
     leading_item_vectors,

@@ -57,10 +57,7 @@ def test_an_ill_conditioned_matrix_is_solved_in_double_precision() -> None:
     assert dense_weights(gram, np.full(12, 0.1)) == pytest.approx(exact, abs=1e-6)
 
 
-def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ridge, "MOST_ITEMS", 2)
-    with pytest.raises(InputError, match="3 x 3 items is too large; up to 2"):
-        dense_gram(csr_array(np.eye(3)))
+def test_a_penalty_of_zero_is_refused() -> None:
     with pytest.raises(InputError, match=r"penalty=0\.0"):
         EASE.checked({"penalty": 0.0})
 

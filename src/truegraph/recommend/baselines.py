@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 
 from truegraph.errors import InputError
-from truegraph.recommend.item_graph import leading_item_vectors, normalised
+from truegraph.recommend.ease import leading_item_vectors, normalised
 from truegraph.recommend.models import (
     Floats,
     HistoryModel,

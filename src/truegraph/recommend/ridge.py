@@ -45,11 +45,6 @@ def dense_gram(
     Of float64 up to 4,000 items, else of float32; w are ones and M the identity by default.
     """
     n_items = int(matrix.shape[1])
-    if n_items > MOST_ITEMS:
-        raise InputError(
-            f"a dense matrix of {n_items} x {n_items} items is too large; up to {MOST_ITEMS} are "
-            "possible; regress every item on its nearest items (local_weights) instead."
-        )
     kind: Any = np.float64 if n_items <= _DOUBLE_UP_TO else np.float32
     rows = matrix.astype(kind)
     if user_weights is not None:
