@@ -48,8 +48,9 @@ FILE = "model.npz"
 _DOCUMENT = "document"  # name of the array that holds the JSON
 # Savable classes of modules that their estimator imports only when it needs them.
 _LATE = {
-    "FittedLogistic": "truegraph.classify.baselines",
-    "FittedSpreading": "truegraph.classify.baselines",
+    "FittedNetwork": "truegraph.classify.networks",
+    "LogisticModel": "truegraph.classify.baselines",
+    "SpreadingModel": "truegraph.classify.baselines",
     "PropagationModel": "truegraph.classify.propagation",
     "ColumnPlan": "truegraph.data.column_plan",
 }

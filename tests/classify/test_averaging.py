@@ -28,7 +28,10 @@ from truegraph.classify.view_models import FittedView, ViewModel, fit_sharpness
 def _labels(labels: np.ndarray, fold: int = 0) -> TrainingLabels:
     """Return labels that are all left out together, or never."""
     folds = np.full((1, len(labels)), fold)
-    return TrainingLabels(np.arange(len(labels)), labels, int(labels.max()) + 1, 0, folds)
+    nobody = np.empty(0, dtype=np.int64)
+    return TrainingLabels(
+        np.arange(len(labels)), labels, int(labels.max()) + 1, 0, folds, nobody, nobody
+    )
 
 
 def test_no_labels_leave_the_prior() -> None:
@@ -68,7 +71,7 @@ def test_sharpness_follows_the_left_out_labels() -> None:
 
 
 def test_without_left_out_labels_sharpness_is_usual() -> None:
-    sharpness, densities = fit_sharpness(np.zeros((4, 2, 2)), _labels(np.array([0, 1]), fold=-1))
+    sharpness, densities = fit_sharpness(np.zeros((4, 0, 2)), _labels(np.array([0, 1]), fold=-1))
     assert densities.shape == (0,)
     assert np.isfinite(sharpness)
 
@@ -79,7 +82,7 @@ def test_a_view_that_knows_nothing_is_hardly_believed() -> None:
     against = 0.5 - np.eye(5)[labels][None] + 0.1 * generator.normal(size=(1, 25, 5))
     sharpness, densities = fit_sharpness(against, _labels(labels))
     # with the narrow prior of sharp views it would be sure of what is wrong
-    assert ViewModel("x", None, sharpness).probabilities(against).max() < 0.3
+    assert ViewModel("x", sharpness=sharpness).probabilities(against).max() < 0.3
     assert densities.mean() > np.log(1 / 5) - 0.05
 
 
@@ -140,12 +143,12 @@ def test_agreement_is_silent_on_random_pairs_few_edges_and_empty_predictions() -
     assert agreement_across(csr_array(graph + graph.T), np.full((200, 4), 0.25)) == 0.0
 
 
-def _view(name: str, labelled: np.ndarray, others: np.ndarray, folds: np.ndarray) -> FittedView:
+def _view(name: str, labelled: np.ndarray, others: np.ndarray) -> FittedView:
     """Return a view that says these classes of 40 labelled nodes and of those after them."""
     scores = np.eye(4, dtype=np.float32)
-    left_out = np.repeat(scores[labelled][None], len(folds), axis=0)
+    left_out = np.repeat(scores[labelled][None], 2, axis=0)
     everyone = scores[np.concatenate([labelled, others])]
-    return FittedView(ViewModel(name, None, 1.0), left_out.astype(float), np.zeros(40), everyone)
+    return FittedView(ViewModel(name), left_out.astype(float), np.zeros(40), everyone)
 
 
 @pytest.mark.parametrize(("agreeing", "is_noticed"), [(0.9, False), (0.8, False), (0.3, True)])
@@ -153,19 +156,19 @@ def test_agreement_must_be_that_of_labelled_nodes(agreeing: float, is_noticed: b
     generator = np.random.default_rng(0)
     own, others = generator.integers(0, 4, 40), generator.integers(0, 4, 500)
     alike = generator.random(500) < agreeing
-    folds = np.zeros((2, 40), dtype=np.int64)
     views = [
-        _view("features", own, others, folds),
-        _view("observed", own, np.where(alike, others, (others + 1) % 4), folds),
+        _view("features", own, others),
+        _view("observed", own, np.where(alike, others, (others + 1) % 4)),
     ]
-    message = misleading_edges(views, np.arange(40), folds)
+    message = misleading_edges(views, _labels(own))
     assert (message is not None) == is_noticed
     if message is not None:
         assert "100% against 29%" in message
     # A view that no edge enters may differ as it likes, and few labels say nothing.
-    assert misleading_edges([views[0]], np.arange(40), folds) is None
-    folds[:, 15:] = -1
-    assert misleading_edges(views, np.arange(40), folds) is None
+    assert misleading_edges([views[0]], _labels(own)) is None
+    few = _labels(own)
+    few.folds[:, 15:] = -1
+    assert misleading_edges(views, few) is None
 
 
 def _blocks() -> tuple[csr_array, np.ndarray, np.ndarray, np.ndarray]:

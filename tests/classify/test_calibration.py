@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,6 @@ from scipy.sparse import csr_array
 from truegraph.classify.calibration import (
     NodeTemperatures,
     calibrating_temperatures,
-    fit_temperatures,
     fitted_temperature,
     log_degrees,
     moved_entropy,
@@ -41,7 +41,7 @@ def _fit(
     with_offsets: bool = False,
 ) -> NodeTemperatures:
     seen = LeftOutLabels(np.arange(len(labels)), labels, chances, weights)
-    return fit_temperatures(seen, degrees, with_offsets=with_offsets)
+    return NodeTemperatures(seen, degrees, with_offsets=with_offsets)
 
 
 def test_degrees_are_numbers_of_neighbours() -> None:
@@ -60,7 +60,7 @@ def test_labels_count_by_their_weights() -> None:
     twice = LeftOutLabels(
         *(np.concatenate([one[first]] * 2) for one in (np.arange(600), labels, chances))
     )
-    np.testing.assert_allclose(only, fit_temperatures(twice, degrees).coefficients, atol=1e-3)
+    np.testing.assert_allclose(only, NodeTemperatures(twice, degrees).coefficients, atol=1e-3)
     np.testing.assert_allclose(_fit(*given, weights=np.zeros(600)).coefficients, 0.0)
 
 
@@ -83,7 +83,8 @@ def test_a_step_from_the_solution_costs_more() -> None:
     fitted = _fit(chances, labels, degrees, with_offsets=True)
 
     def cost(values: np.ndarray) -> float:
-        one = NodeTemperatures(values[:3], fitted.centre, 0, values[3:])
+        one = copy(fitted)
+        one.coefficients, one.offsets = values[:3], values[3:]
         own = one.applied(chances, degrees)[np.arange(500), labels]
         return float(-np.log(own).sum() + 0.5 * (values**2).sum() / 0.5**2)
 
@@ -133,14 +134,15 @@ def test_labels_set_aside_and_left_out_ones_count_together() -> None:
 
 def test_no_labels_change_nothing_and_few_not_much() -> None:
     chances, labels, degrees = _world(2000, 2)
-    none = fit_temperatures(NOBODY, degrees)
+    none = NodeTemperatures(NOBODY, degrees)
     assert np.array_equal(none.coefficients, np.zeros(3))
     few = _fit(chances[:5], labels[:5], degrees)
     assert np.abs(few.coefficients).max() < 1.0
 
 
 def test_temperatures_stay_in_bounds_at_hubs() -> None:
-    steep = NodeTemperatures(np.array([0.0, 0.0, 3.0]), 1.0, 10)
+    steep = NodeTemperatures(NOBODY, np.ones(1))
+    steep.coefficients = np.array([0.0, 0.0, 3.0])
     found = steep.temperatures(np.full((1, 4), 0.25), np.array([12.0]))
     assert found == pytest.approx(np.exp(1.5))
 

@@ -13,7 +13,7 @@ from truegraph.classify.class_shares import (
     uneven_classes,
 )
 
-EVEN = np.repeat([0, 1, 2], 10)
+EVEN = np.full(3, 10.0)
 
 
 def _predictions(shares: list[float], noise: float, seed: int = 0) -> NDArray[np.float64]:
@@ -57,7 +57,7 @@ def test_unsure_predictions_are_not_believed() -> None:
 
 def test_a_class_without_labels_keeps_its_factor() -> None:
     chances = np.hstack([_predictions([0.7, 0.2, 0.1], 0.3), np.full((3000, 1), 1e-6)])
-    factors = estimated_factors(chances, EVEN)
+    factors = estimated_factors(chances, np.r_[EVEN, 0.0])
     assert factors[3] == 1.0
     assert np.isfinite(factors).all()
 

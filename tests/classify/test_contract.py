@@ -25,8 +25,13 @@ from sklearn.utils import estimator_checks
 
 from truegraph import GraphLabelSpreading, NodeClassifier
 
-# It takes -1 and 1 for classes, and -1 says that a label is unknown.
-EXCEPTIONS = {"check_classifiers_classes"}
+EXCEPTIONS = {
+    # It takes -1 and 1 for classes, and -1 says that a label is unknown.
+    "check_classifiers_classes",
+    # It repeats a row in place of a weight of two: a node more changes the graph.
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+}
 LOW = NodeClassifier(effort="low", random_state=0)
 X, Y = load_iris(return_X_y=True)
 

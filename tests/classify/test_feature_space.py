@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, random_array
 
-from truegraph.classify.feature_space import feature_space, no_space, unit_rows
+from truegraph.classify.feature_space import FeatureSpace, unit_rows
 
 
 def _space_of(table: np.ndarray) -> tuple[np.ndarray, bool]:
-    space = feature_space(csr_array(table))
+    space = FeatureSpace(csr_array(table))
     return space.coordinates(csr_array(table)), space.has_directions
 
 
 def test_rare_words_count_more_and_rows_have_length_one() -> None:
     words = (random_array((200, 60), density=0.05, rng=0) > 0).astype(float)
-    space = feature_space(csr_array(words))
+    space = FeatureSpace(csr_array(words))
     used = np.asarray(words.sum(axis=0)).ravel()
     rare, common = used.argmin(), used.argmax()
     assert space.scale[rare] > space.scale[common] > 0.0
@@ -27,7 +27,7 @@ def test_rare_words_count_more_and_rows_have_length_one() -> None:
 
 def test_weights_that_are_no_counts_are_taken_as_they_are() -> None:
     table = random_array((100, 50), density=0.05, rng=0)
-    assert (feature_space(csr_array(table)).scale == 1.0).all()
+    assert (FeatureSpace(csr_array(table)).scale == 1.0).all()
 
 
 def test_columns_of_mixed_scales_count_alike() -> None:
@@ -35,10 +35,10 @@ def test_columns_of_mixed_scales_count_alike() -> None:
     table = generator.normal(size=(300, 12))
     mixed = table.copy()
     mixed[:, 0] *= 1e6
-    scale = feature_space(csr_array(mixed)).scale
+    scale = FeatureSpace(csr_array(mixed)).scale
     np.testing.assert_allclose(scale, 1.0 / mixed.std(axis=0))
     pixels = table * generator.uniform(0.5, 1.5, size=12)
-    assert len(np.unique(feature_space(csr_array(pixels)).scale)) == 1
+    assert len(np.unique(FeatureSpace(csr_array(pixels)).scale)) == 1
 
 
 def test_one_feature_keeps_its_values() -> None:
@@ -52,12 +52,12 @@ def test_one_feature_keeps_its_values() -> None:
 def test_equal_rows_have_no_coordinates() -> None:
     found, _ = _space_of(np.full((20, 3), 7.0))
     assert found.shape == (20, 0)
-    assert no_space(4).coordinates(csr_array((5, 4))).shape == (5, 0)
+    assert FeatureSpace(None, 4).coordinates(csr_array((5, 4))).shape == (5, 0)
 
 
 def test_new_rows_get_the_coordinates_of_equal_old_ones() -> None:
     table = np.random.default_rng(1).normal(size=(40, 9))
-    space = feature_space(csr_array(table))
+    space = FeatureSpace(csr_array(table))
     both = space.coordinates(csr_array(np.vstack([table, table[:3]])))
     np.testing.assert_allclose(both[40:], both[:3], atol=1e-6)
 
@@ -71,6 +71,6 @@ def test_pixels_are_no_counts_of_words() -> None:
     pixels = generator.integers(1, 256, (50, 40)) * (generator.random((50, 40)) < 0.15)
     pixels[:, 0] = 0
     pixels[0, 0] = 200  # a rare pixel
-    assert np.array_equal(feature_space(csr_array(pixels.astype(float))).scale, np.ones(40))
-    counts = feature_space(csr_array(np.minimum(pixels, 3).astype(float))).scale
+    assert np.array_equal(FeatureSpace(csr_array(pixels.astype(float))).scale, np.ones(40))
+    counts = FeatureSpace(csr_array(np.minimum(pixels, 3).astype(float))).scale
     assert counts[0] == counts.max() > counts.min()

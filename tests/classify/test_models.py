@@ -11,9 +11,8 @@ from scipy.sparse import csr_array
 from sklearn.linear_model import LogisticRegression
 
 from truegraph import GraphLabelSpreading, InputError, learn_graph
-from truegraph.classify.inputs import complete_inputs
+from truegraph.classify.inputs import complete_inputs, extend_inputs
 from truegraph.classify.models import MODELS, find_model
-from truegraph.classify.new_nodes import extend_inputs
 from truegraph.classify.problem import Problem, hidden_labels
 from truegraph.fit_log import FitLog
 from truegraph.saving import load, save

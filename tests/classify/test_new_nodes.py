@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.classify.inputs import NodeInputs, complete_inputs
-from truegraph.classify.new_nodes import extend_inputs
+from truegraph.classify.inputs import NodeInputs, complete_inputs, extend_inputs
 from truegraph.errors import InputError
 
 

@@ -6,8 +6,9 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from truegraph.classify.point_graphs import (
+    PointGraph,
     allowed_degree,
-    learn_from,
+    can_learn_from,
     pagerank,
     row_operator,
     structure_axes,
@@ -25,8 +26,9 @@ def test_degrees_follow_the_number_of_nodes() -> None:
 
 def test_nodes_with_equal_features_are_not_joined_by_chance() -> None:
     kinds = np.random.default_rng(0).normal(size=(10, 4)).astype(np.float32)
-    assert learn_from(kinds[np.arange(400) % 10], 10.0, True) is None
-    assert learn_from(np.zeros((50, 0), np.float32), 10.0, True) is None
+    assert can_learn_from(kinds)
+    assert not can_learn_from(kinds[np.arange(400) % 10])
+    assert not can_learn_from(np.zeros((50, 0), np.float32))
 
 
 def test_new_points_join_the_group_they_lie_in() -> None:
@@ -34,8 +36,7 @@ def test_new_points_join_the_group_they_lie_in() -> None:
     centres = np.repeat(np.array([[0.0, 0.0], [9.0, 9.0]]), 30, axis=0)
     points = (centres + generator.normal(size=(60, 2))).astype(np.float32)
     for degree in (5.0, None):
-        graph = learn_from(points, degree, has_directions=False)
-        assert graph is not None
+        graph = PointGraph(points, degree, has_directions=False)
         assert (graph.learned is None) == (degree is None)
         joined = graph.joined(np.vstack([points, points[:1] + 0.1, points[-1:]]))
         assert joined.shape == (62, 62)

@@ -69,38 +69,22 @@ def test_labels_left_out_are_not_trained_on(planted: Any, monkeypatch: pytest.Mo
     monkeypatch.setattr(propagation, "train_ensemble", spy)
     problem = _problem(planted)
     found = propagation.left_out_predictions(problem, _recipe(planted), FitLog())
-    assert [len(folds) for folds in seen] == [6, 3]  # two scalings, and without the graph
-    left = np.concatenate([np.setdiff1d(problem.train, kept) for kept in seen[1]])
+    assert [len(folds) for folds in seen] == [3]
+    left = np.concatenate([np.setdiff1d(problem.train, kept) for kept in seen[0]])
     assert np.array_equal(np.sort(left), np.sort(problem.train))
-    assert np.array_equal(np.sort(found.nodes), np.sort(problem.train))
-    for node, fold in zip(found.nodes, found.folds, strict=True):
-        assert node not in seen[1][fold]
-
-
-def test_a_scaling_that_collapses_does_not_count() -> None:
-    labels = np.arange(30) % 3
-    right = np.full((30, 3), 0.05, np.float32)
-    right[np.arange(30), labels] = 0.9
-    none = np.full((30, 3), 1 / 3, np.float32)
-    nodes = np.arange(30)
-
-    def shares(of_sum: Any, of_length: Any) -> list[float]:
-        chances = {"sum": of_sum, "length": of_length}
-        left_out = propagation.LeftOut(nodes, nodes % 3, labels, chances)
-        return propagation._scaling_shares(("sum", "length"), left_out)
-
-    assert shares(none, right) == [0.0, 1.0]
-    assert shares(right, right) == [1.0, 1.0]
+    nodes, folds, _ = found
+    assert np.array_equal(np.sort(nodes), np.sort(problem.train))
+    for node, fold in zip(nodes, folds, strict=True):
+        assert node not in seen[0][fold]
 
 
 def test_the_average_gives_each_step_its_share(
     planted: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(propagation, "_step_shares", lambda *_: [0.25, 0.75, 0.0])
-    monkeypatch.setattr(propagation, "_scaling_shares", lambda *_: [1.0, 1.0])
     problem = _problem(planted)
     fitted = propagation.refined(problem, QUICK | {"embedding": "svd"}, FitLog())
-    assert fitted.shares == [[0.25, 0.25], [0.75, 0.75]]
+    assert fitted.shares == [0.25, 0.75]
     np.testing.assert_allclose(fitted.predict(problem.inputs), fitted.probabilities, atol=1e-5)
 
 
@@ -109,7 +93,7 @@ def test_many_nodes_get_fewer_dimensions_and_edges(
 ) -> None:
     problem, log = _problem(planted), FitLog()
     monkeypatch.setattr(propagation, "_MANY_NODES", 100)
-    monkeypatch.setattr(propagation, "_EDGES", 1800.0)
+    monkeypatch.setattr(propagation, "EDGES", 1800.0)
     found = propagation.checked_recipe(problem, None, log, FAST_DEFAULTS)
     assert found.embedding_options == {"dimension": 16}
     assert found.degree == 15.0
@@ -123,8 +107,6 @@ def test_many_nodes_get_fewer_dimensions_and_edges(
     ("options", "message"),
     [
         ({"rounds": 0}, "rounds=0 must be a whole number"),
-        ({"scalings": ["sum"]}, "must end with 'length'"),
-        ({"scalings": "length"}, "must be one or both"),
         ({"safeguard": (0.5, 0.1)}, "two gains of confidence"),
         ({"graph": "best"}, "graph='best'"),
         ({"embedding": "pca"}, "embedding='pca'"),

@@ -95,7 +95,7 @@ def test_damage_is_noticed(saved: Path, tmp_path: Path) -> None:
         (["_fitted", "state", "view_weights"], {"dict": {}}),
         (["_fitted", "state", "labels", "state", "classes"], 2),
         (["_fitted", "state", "member", "state", "samples"], 10**9),
-        (["_inputs", "state", "normalised_by"], "magic"),
+        (["_inputs", "state", "graph_from"], 3),
         (["_probabilities"], None),
     ],
 )

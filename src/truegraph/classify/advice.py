@@ -19,16 +19,7 @@ _NO_SHARE = 0.005
 def class_advice(
     probabilities: NDArray[Any], labels: NDArray[np.int64], classes: NDArray[Any]
 ) -> list[str]:
-    """Return advice about predictions, in full sentences.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (N, C)
-    labels : ndarray of int, shape (N,)
-        Classes that were trained on, -1 elsewhere.
-    classes : ndarray of shape (C,)
-        Their names.
-    """
+    """Return advice about predictions, in full sentences."""
     unknown = labels < 0
     if np.count_nonzero(unknown) < _FEWEST_NODES:
         return []
@@ -47,13 +38,7 @@ def class_advice(
 
 
 def share_advice(view_weights: Mapping[str, float]) -> list[str]:
-    """Return what is to be said where a graph was learned, but the answer has none of it.
-
-    Parameters
-    ----------
-    view_weights : mapping of str to float
-        Weight of each view, see `NodeClassifier.view_weights_`.
-    """
+    """Return what is to be said where a graph was learned, but the answer has none of it."""
     learned = sum(
         weight for name, weight in view_weights.items() if kind_of(name) in ("learned", "both")
     )

@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph import gate
 from truegraph.classify.averaging import (
     ALIKE,
     PROPAGATION,
@@ -55,7 +56,7 @@ from truegraph.classify.class_shares import (
     uneven_classes,
 )
 from truegraph.classify.edges import edge_model
-from truegraph.classify.feature_space import feature_space, no_space
+from truegraph.classify.feature_space import FeatureSpace
 from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.left_out import (
     LeftOutLabels,
@@ -64,7 +65,7 @@ from truegraph.classify.left_out import (
     standard_errors,
     training_labels,
 )
-from truegraph.classify.point_graphs import learn_from, structure_axes
+from truegraph.classify.point_graphs import PointGraph, can_learn_from, structure_axes
 from truegraph.classify.problem import Problem
 from truegraph.classify.view_models import (
     FOREST,
@@ -84,6 +85,20 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.options import checked_options
 from truegraph.saving import savable
 
+#: effort : {"low", "normal"}
+#:     "low" trains no network, "normal" one where left-out labels speak for the observed graph.
+#: degree : float or None
+#:     Average number of edges per node of the learned graphs. None: 30 if learned from features, 80
+#:     if from features and graph, in both cases fewer on few nodes and on many.
+#: samples : int
+#:     Passes with dropout of the network.
+#: class_prior : {"auto", "train", "uniform"} or array of shape (C,)
+#:     How frequent the classes are among all nodes: as the predictions say where they clearly
+#:     differ from the training labels (None is the same), as among these, all alike, or as given.
+#: weights : {"left-out", "equal"}
+#:     Whether views are weighted by left-out labels or all alike.
+#: learned_graphs, observed_graph, trained_member : bool
+#:     Whether views of learned graphs, views of the observed graph, and the network take part.
 AUTO_DEFAULTS: dict[str, Any] = {
     "effort": "normal",
     "degree": None,
@@ -113,58 +128,32 @@ _WORSE = (-3.0, -1.0)  # standard errors from the best view: from nothing to all
 _SHARPER = 1.15
 
 Floats = NDArray[np.float64]
-LeftOut = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]
+Nodes = NDArray[np.int64]
 
 
 @savable
 @dataclass(frozen=True, eq=False)
 class AutoModel:
-    """The fitted average, to be applied to the fitted nodes with new ones after them.
+    """The fitted average, to be applied to the fitted nodes with new ones after them."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-    expected_entropy : ndarray of float32, shape (N,)
-    learned_graph : LearnedGraph or None
-        The learned graph whose views have the largest weight.
-    sources : ViewSources
-    views : list of ViewModel
-        Those that count.
-    view_weights : dict of str to float
-        Weight of each view and of the trained member, the largest first; they sum to one.
-    observed_graph_weight : float
-        Weight of all that rest on the observed graph.
-    labels : TrainingLabels
-    class_factors : ndarray of shape (C,)
-        By which the probabilities of the classes are multiplied.
-    temperature : float
-        Of the average.
-    left_out : LeftOutLabels
-        Training nodes, predicted without their own labels.
-    temperatures : NodeTemperatures or None
-        Of the nodes, where there were enough labels to learn them.
-    member : PropagationModel or None
-        The trained network.
-    """
-
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32]
-    learned_graph: LearnedGraph | None
+    probabilities: NDArray[np.float32]  # (N, C)
+    expected_entropy: NDArray[np.float32]  # (N,)
+    learned_graph: LearnedGraph | None  # that whose views have the largest weight
     sources: ViewSources
-    views: list[ViewModel]
-    view_weights: dict[str, float]
+    views: list[ViewModel]  # those that count
+    view_weights: dict[str, float]  # of each view and of the network, the largest first
     observed_graph_weight: float
     labels: TrainingLabels
-    class_factors: Floats
-    temperature: float
+    class_factors: Floats  # (C,), by which the probabilities of the classes are multiplied
+    temperature: float  # of the average
     left_out: LeftOutLabels
-    temperatures: NodeTemperatures | None
-    member: Any
+    temperatures: NodeTemperatures | None  # where there were enough labels to learn them
+    member: Any  # the trained network, a PropagationModel, or None
 
     @property
     def class_shares(self) -> Floats:
         """How frequent the classes are taken to be among all nodes, shape (C,)."""
-        return shares_of(self.labels.labels, self.class_factors)
+        return shares_of(self.labels.class_counts, self.class_factors)
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the fitted nodes with new ones after them."""
@@ -186,8 +175,7 @@ class AutoModel:
         nodes, classes = self.probabilities.shape
         if self.class_factors.shape != (classes,) or self.labels.classes != classes:
             raise InputError("class factors or labels do not fit the classes.")
-        if self.labels.nodes.min() < 0 or self.labels.nodes.max() >= nodes:
-            raise InputError("training nodes are out of range.")
+        gate.indices("training nodes", self.labels.nodes, nodes)
         named = {one.name for one in self.views} | ({PROPAGATION} if self.member else set())
         if not named <= set(self.view_weights):
             raise InputError("views lack their weights.")
@@ -197,8 +185,7 @@ class _Average:
     """The views of one fit while it goes on, and what takes over a part of their weights."""
 
     def __init__(self, labels: TrainingLabels, all_alike: bool) -> None:
-        self.labels = labels
-        self.all_alike = all_alike
+        self.labels, self.all_alike = labels, all_alike
         self.views: list[FittedView] = []
         self.agreement = 0.0
         self.forest: FittedView | None = None
@@ -206,7 +193,7 @@ class _Average:
         self.member: Any = None  # its module loads torch
         self.member_kinds: tuple[str, ...] = ALIKE  # views whose hypothesis the network shares
         self.member_share = 0.0
-        self.member_left_out: LeftOut | None = None
+        self.member_left_out: tuple[Nodes, Nodes, NDArray[Any]] | None = None
 
     @property
     def all_views(self) -> list[FittedView]:
@@ -216,9 +203,9 @@ class _Average:
     def weights(self, *, with_member: bool = True) -> dict[str, float]:
         """Return the weight of each view that counts, and of the members; they sum to one."""
         densities = {one.name: one.densities for one in self.views}
-        found = weights_of_views(
-            densities, self.agreement, self.labels.seed, all_alike=self.all_alike
-        )
+        labels = self.labels
+        how: dict[str, Any] = {"all_alike": self.all_alike, "counts": labels.tested_weights}
+        found = weights_of_views(densities, self.agreement, labels.seed, **how)
         if with_member and self.member is not None:
             found = handed_over(found, self.member_kinds, self.member_share, PROPAGATION)
         if self.forest is not None:
@@ -229,72 +216,49 @@ class _Average:
         """Return the weight of all views of some kinds."""
         return weight_of(self.weights(), kinds)
 
-    def left_out_probabilities(self, *, with_member: bool = True) -> Floats:
-        """Return the class probabilities (n, C) of the training nodes without their own labels.
+    def tested_probabilities(self, *, with_member: bool = True) -> Floats:
+        """Return the class probabilities (m, C) of tested nodes without their own labels.
 
-        The mean over the views by their weights, and over the repeats of leaving out; NaN for
-        nodes that are never left out. In place of the network stand those that were trained without
-        a third of the labels. Weights and temperatures, a few numbers, have seen all labels.
+        The mean over the views by their weights, and over the repeats of leaving out. In place of
+        the network stand those that were trained without a third of the labels. Weights and
+        temperatures, a few numbers, have seen all labels.
         """
         weights, labels = self.weights(with_member=with_member), self.labels
-        found = np.zeros((len(labels.labels), labels.classes))
+        found = np.zeros((len(labels.tested_nodes), labels.classes))
         for one in self.all_views:
             if one.name in weights:
                 chances = one.model.probabilities(one.left_out).mean(axis=0)
                 found += weights[one.name] * chances
-        found[labels.folds[0] < 0] = np.nan
         if PROPAGATION in weights and self.member_left_out is not None:
-            places, _, chances = self.known_left_out(self.member_left_out)
-            own = tempered(chances, fitted_temperature(chances, labels.labels[places]))
-            found[places] += weights[PROPAGATION] * own
-        return found
+            nodes, _, chances = self.member_left_out
+            places = places_of(nodes, labels.tested_nodes)
+            found[places] += weights[PROPAGATION] * self.fitting(labels.tested_labels[places])
+        return found / found.sum(axis=1, keepdims=True) if len(labels.aside) else found
 
-    def known_left_out(self, left_out: LeftOut) -> LeftOut:
-        """Return left-out nodes by their places among the labels; of very many labels a part."""
-        nodes, folds, chances = left_out
-        known = np.isin(nodes, self.labels.nodes)
-        order = np.argsort(self.labels.nodes)
-        places = order[np.searchsorted(self.labels.nodes, nodes[known], sorter=order)]
-        return places, folds[known], chances[known]
+    def fitting(self, own: Nodes) -> Floats:
+        """Return what the network says of left-out nodes with these labels, at its temperature."""
+        assert self.member_left_out is not None
+        chances = self.member_left_out[2]
+        return tempered(chances, fitted_temperature(chances, own))
 
     def always_wrong(self) -> bool:
         """Return whether every left-out label is thought less likely than by guessing."""
-        labels = self.labels.labels
-        chances = self.left_out_probabilities(with_member=False)[np.arange(len(labels)), labels]
-        chances = chances[~np.isnan(chances)]
+        labels = self.labels.tested_labels
+        chances = self.tested_probabilities(with_member=False)[np.arange(len(labels)), labels]
         return bool(len(chances)) and bool(np.all(chances < 1.0 / self.labels.classes))
 
 
+def places_of(nodes: Nodes, among: Nodes) -> Nodes:
+    """Return where nodes (k,) stand among others (m,), which hold them all."""
+    order = np.argsort(among)
+    return order[np.searchsorted(among, nodes, sorter=order)]
+
+
 def fit_auto(problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> AutoModel:
-    """Fit the recommended model.
-
-    Parameters
-    ----------
-    problem : Problem
-    options : mapping or None
-        In place of `AUTO_DEFAULTS`:
-
-        effort : {"low", "normal"}
-            "low" trains no network, "normal" one where left-out labels speak for the observed
-            graph.
-        degree : float, optional
-            Average number of edges per node of the learned graphs; by default 30 if learned from
-            features, 80 if from features and graph, in both cases fewer on few nodes and on many.
-        samples : int
-            Passes with dropout of the network.
-        class_prior : {"auto", "train", "uniform"} or array of shape (C,)
-            How frequent the classes are among all nodes: as the predictions say where they clearly
-            differ from the training labels (None is the same), as among these, all alike, or as
-            given.
-        weights : {"left-out", "equal"}
-            Whether views are weighted by left-out labels or all alike.
-        learned_graphs, observed_graph, trained_member : bool
-            Whether views of learned graphs, views of the observed graph, and the network take part.
-    log : FitLog
-    """
+    """Fit the recommended model; options are those of `AUTO_DEFAULTS`."""
     chosen = auto_options(options)
     inputs = problem.inputs
-    labels = training_labels(problem.labels, problem.train, problem.seed, problem.classes)
+    labels = training_labels(problem)
     average = _Average(labels, chosen["weights"] == "equal")
     with log.stage("views"):
         sources = observed_sources(inputs, chosen)
@@ -344,10 +308,9 @@ def observed_sources(
 ) -> ViewSources:
     """Return what views can be made of without learning a graph."""
     has_graph = inputs.graph_from == "given" and options["observed_graph"]
-    has_features = inputs.features_from != "identity"
-    space = no_space(inputs.raw.shape[1])
-    if has_features:
-        space = feature_space(inputs.raw, keeps_lengths=keeps_lengths)
+    is_known = inputs.features_from != "identity"
+    own, width = inputs.raw if is_known else None, inputs.raw.shape[1]
+    space = FeatureSpace(own, width, keeps_lengths=keeps_lengths)
     if not has_graph:
         return ViewSources(space, has_graph)
     sources = ViewSources(space, has_graph, structure_axes(inputs.graph))
@@ -362,35 +325,25 @@ def observed_sources(
 def learned_sources(
     sources: ViewSources, views: Views, observed_weight: float, options: Mapping[str, Any]
 ) -> ViewSources:
-    """Add the graphs that are worth learning.
-
-    Parameters
-    ----------
-    sources : ViewSources
-        What there is.
-    views : Views
-        Of these sources.
-    observed_weight : float
-        Of views of the observed graph in the first look.
-    options : mapping
-        Of `fit_auto`.
-    """
+    """Add the graphs that are worth learning, given the observed graph's weight in a first look."""
     if not options["learned_graphs"] or views.n_nodes > _MANY_NODES:
         return sources
     unit, degree = sources.space.has_directions, options["degree"]
-    learned = learn_from(views.coordinates, degree or _DEGREE_OF_FEATURES, unit)
-    if not sources.has_graph:
-        nearest = learn_from(views.coordinates, None, unit)
-        return replace(sources, learned=learned, nearest=nearest)
-    both = None
-    if sources.space.dimension and observed_weight >= _LOOK:
-        both = learn_from(views.twice, degree or _DEGREE_OF_BOTH, True)
-    return replace(sources, learned=learned, learned_from_both=both)
+    nearest = learned = both = None
+    if can_learn_from(views.coordinates):
+        learned = PointGraph(views.coordinates, degree or _DEGREE_OF_FEATURES, unit)
+        if not sources.has_graph:
+            nearest = PointGraph(views.coordinates, None, unit)
+    if sources.has_graph and sources.space.dimension and observed_weight >= _LOOK:
+        spread = views.twice
+        if can_learn_from(spread):
+            both = PointGraph(spread, degree or _DEGREE_OF_BOTH, True)
+    return replace(sources, learned=learned, learned_from_both=both, nearest=nearest)
 
 
 def set_aside(average: _Average, log: FitLog) -> None:
     """Leave out the views of the observed graph where its edges seem to mislead."""
-    message = misleading_edges(average.views, average.labels.nodes, average.labels.folds)
+    message = misleading_edges(average.views, average.labels)
     if message is not None:
         log.alarm(message)
         average.views = [one for one in average.views if not rests_on_edges(one.name)]
@@ -405,13 +358,12 @@ def try_forest(average: _Average, views: Views) -> None:
     labels = average.labels
     nodes, width = views.table(FOREST).shape
     is_large = nodes > _MANY_NODES or 1.0 * len(labels.nodes) * width > _MOST_NUMBERS
-    seen = labels.folds[0] >= 0
-    if is_large or not seen.any() or average.weight_of("none") < _LEAST:
+    if is_large or not len(labels.tested_nodes) or average.weight_of("none") < _LEAST:
         return
-    forest = fit_forest(views, labels)
+    forest, counts = fit_forest(views, labels), labels.tested_weights
     alone = [one.densities for one in average.views if KINDS.get(one.name) == "none"]
-    best = max(alone, key=lambda densities: float(densities.sum()))
-    earned = earned_share(labels, forest.densities, labels.labels[seen], best)
+    best = max(alone, key=lambda densities: float(counts @ densities))
+    earned = earned_share(labels, forest.densities, labels.tested_labels, best, counts)
     if earned > 0.0:
         average.forest, average.forest_share = forest, _TAKEN_BY_FOREST * earned
 
@@ -433,68 +385,68 @@ def try_propagation(
     if most == 0.0 or average.weight_of(*average.member_kinds) < _LEAST:
         return
     import_extra("torch")
-    from truegraph.classify.propagation import auto_recipe, fit_with, left_out_predictions
+    from truegraph.classify.propagation import auto_recipe, fit_steps, left_out_predictions
 
     quiet = FitLog(log.progress)  # notes of the network are not those of the average
     quiet.seconds = log.seconds
     part = replace(problem, inputs=replace(problem.inputs, graph=views.trusted_graph))
     recipe = auto_recipe(part, options, quiet)
-    left_out = left_out_predictions(part, recipe, quiet, graphless=False)
-    average.member_left_out = left_out.usual
+    nodes, folds, chances = left_out_predictions(part, recipe, quiet)
+    known = np.isin(nodes, average.labels.nodes)  # of very many labels a part
+    average.member_left_out = nodes[known], folds[known], chances[known]
     average.member_share = most * _member_share(average, views)
     if average.member_share > 0.0:
-        average.member = fit_with(part, recipe, left_out, quiet)
+        heat = fitted_temperature(chances, problem.labels[nodes])
+        average.member = fit_steps(part, recipe, heat, quiet)
 
 
 def _member_share(average: _Average, views: Views) -> float:
     """Return the part, from 0 to 1, of its share that the network earns by left-out labels."""
     assert average.member_left_out is not None
-    places, folds, chances = average.known_left_out(average.member_left_out)
-    if not len(places):
+    nodes, folds, _ = average.member_left_out
+    if not len(nodes):
         return 1.0
-    own = average.labels.labels[places]
-    fitting = tempered(chances, fitted_temperature(chances, own))
-    densities = np.log(np.maximum(fitting[np.arange(len(own)), own], 1e-12))
-    return earned_share(average.labels, densities, own, _rival(average, views, places, folds))
+    places = places_of(nodes, average.labels.nodes)
+    own, counts = average.labels.labels[places], average.labels.counts[places]
+    chances = average.fitting(own)[np.arange(len(own)), own]
+    densities = np.log(np.maximum(chances, 1e-12))
+    rival = _rival(average, views, places, folds)
+    return earned_share(average.labels, densities, own, rival, counts)
 
 
-def _rival(
-    average: _Average, views: Views, places: NDArray[np.int64], folds: NDArray[np.int64]
-) -> Floats:
+def _rival(average: _Average, views: Views, places: Nodes, folds: Nodes) -> Floats:
     """Return the log densities (m,) of left-out labels under the best view the network rivals.
 
     Its classifier is fitted without the same labels, given by their places, as the network was.
     """
     row = np.full((1, len(average.labels.nodes)), -1, dtype=np.int64)
     row[0, places] = folds
-    labels = replace(average.labels, folds=row)
+    labels = replace(average.labels, folds=row, aside=places[:0], aside_labels=places[:0])
     found = []
     for name in (one.name for one in average.views):
         if KINDS.get(name) in average.member_kinds and KINDS.get(name) != "both":
             densities = np.empty(row.shape[1])
             densities[row[0] >= 0] = fit_view(name, views, labels).densities
             found.append(densities[places])
-    return max(found, key=lambda densities: float(densities.sum()))
+    counts = labels.counts[places]
+    return max(found, key=lambda densities: float(counts @ densities))
 
 
 def earned_share(
-    labels: TrainingLabels, densities: Floats, own: NDArray[np.int64], rival: Floats
+    labels: TrainingLabels, densities: Floats, own: Nodes, rival: Floats, counts: Floats
 ) -> float:
     """Return the part, from 0 to 1, of its share that a member earns beside a view.
 
-    Parameters
-    ----------
-    labels : TrainingLabels
-    densities, rival : ndarray of shape (m,)
-        Log densities of left-out labels under the member and under the best view.
-    own : ndarray of int64, shape (m,)
-        These labels.
+    `densities` and `rival` (m,) are log densities of left-out labels `own` (m,), each of which
+    counts `counts` (m,), under the member and under the best view.
     """
-    shares = np.bincount(labels.labels, minlength=labels.classes) + 1.0
-    if densities.mean() < np.log(shares / shares.sum())[own].mean() + _GAIN:
+    shares = labels.class_counts + 1.0
+    known = np.log(shares / shares.sum())[own]
+    if (counts * densities).mean() < (counts * known).mean() + _GAIN:
         return 0.0
     none, full = _WORSE
-    return float(np.clip((standard_errors(densities - rival) - none) / (full - none), 0.0, 1.0))
+    errors = standard_errors(counts * (densities - rival))
+    return float(np.clip((errors - none) / (full - none), 0.0, 1.0))
 
 
 def combined(
@@ -506,11 +458,11 @@ def combined(
     parts: list[Any] = [(weights[one.name], one.probabilities) for one in counting]
     if average.member is not None:
         parts.append((weights[PROPAGATION], average.member.probabilities))
-    factors = class_factors(options["class_prior"], labels.labels, labels.classes)
+    factors = class_factors(options["class_prior"], labels.class_counts)
     mean, entropies, confidence = averaged(parts, factors)
     if isinstance(options["class_prior"], str) and options["class_prior"] == "auto":
         sharpened = tempered(mean, mean_temperature(mean, confidence)).astype(np.float32)
-        factors = estimated_factors(np.delete(sharpened, labels.nodes, axis=0), labels.labels)
+        factors = estimated_factors(np.delete(sharpened, labels.nodes, axis=0), labels.class_counts)
         mean, entropies, confidence = averaged(parts, factors)
     temperature = mean_temperature(mean, confidence)
     chances = tempered(mean, temperature)
@@ -543,11 +495,7 @@ def combined(
 def averaged(
     parts: Iterable[tuple[float, NDArray[Any]]], class_factors: Floats
 ) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
-    """Return the mean (N, C) of predictions by their weights, and of their entropies (N,).
-
-    Classes are as frequent as the factors say. What the entropy of the mean has beyond the mean of
-    the entropies comes from not knowing the graph. The last is the mean confidence of the parts.
-    """
+    """Return the mean (N, C) of predictions by their weights, and of their entropies (N,)."""
     total: float = 0.0
     mean: Any = 0.0
     uncertainty: Any = 0.0
@@ -564,34 +512,22 @@ def averaged(
 
 
 def mean_temperature(mean: NDArray[np.float32], confidence: float) -> float:
-    """Return the temperature of a mean (N, C) of predictions of some confidence.
-
-    Means are less sure than what they are means of, though no less right: the mean gets the
-    confidence that its parts have on average. And all parts are a little better than left-out
-    labels said, since these were predicted from fewer labels.
-    """
+    """Return the temperature of a mean (N, C) of predictions of some confidence."""
     return min(1.0, confidence_temperature(mean, confidence)) / _SHARPER
 
 
 def left_out_labels(average: _Average, factors: Floats, temperature: float) -> LeftOutLabels:
-    """Return the training nodes with predictions that their own labels had no part in.
+    """Return tested nodes with predictions that their own labels had no part in.
 
-    Views and members are averaged as in the prediction of all nodes, at the same temperature.
-
-    Parameters
-    ----------
-    average : _Average
-    factors : ndarray of shape (C,)
-        By which the probabilities of the classes are multiplied; labels count by them, too.
-    temperature : float
-        Of the prediction of all nodes.
+    Views and members are averaged as in the prediction of all nodes, at the same temperature, with
+    the same factors (C,) of the classes, by which labels count, too.
     """
-    mean = average.left_out_probabilities()
-    seen = np.flatnonzero(~np.isnan(mean).any(axis=1))
-    found = mean[seen] * factors
+    found = average.tested_probabilities() * factors
     found /= found.sum(axis=1, keepdims=True)
-    nodes, own = average.labels.nodes[seen], average.labels.labels[seen]
-    return LeftOutLabels(nodes, own, tempered(found, temperature), factors[own])
+    labels = average.labels
+    own, counts = labels.tested_labels, labels.tested_weights
+    chances = tempered(found, temperature)
+    return LeftOutLabels(labels.tested_nodes, own, chances, counts * factors[own])
 
 
 def main_graph(sources: ViewSources, average: _Average) -> LearnedGraph | None:
@@ -619,7 +555,7 @@ def add_notes(
     graph = inputs.graph if sources.has_graph else None
     false_share = None if sources.edge_model is None else sources.edge_model.false_share
     log.note(weights_in_words(found.view_weights, graph, found.probabilities, false_share))
-    uneven = uneven_classes(found.labels.labels, found.class_factors)
+    uneven = uneven_classes(found.labels.class_counts, found.class_factors)
     is_estimated = isinstance(options["class_prior"], str) and options["class_prior"] == "auto"
     if is_estimated and uneven is not None:
         log.note(uneven)

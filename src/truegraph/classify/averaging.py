@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import softmax
 
+from truegraph.classify.left_out import TrainingLabels
 from truegraph.classify.view_models import CLASS_SHARES, FittedView
 from truegraph.classify.views import KINDS
 
 PROPAGATION = "propagation"  # the trained member
-_BOOTSTRAPS = 400
+_BOOTSTRAPS = 400  # means of so many vary little
 # lab/choose/auto_weights.py
 _DISCOUNT = 0.5  # of log densities: left-out predictions of one split are not independent
 _LEAST = 0.005  # weight below which a view is left out
@@ -41,14 +42,13 @@ _WORDS = {
     "learned": "the graph learned from features",
     "both": "the graph learned from features and observed edges",
 }
-
-_REFERENCES = ("features", "learned")
+_REFERENCES = ("features", "learned")  # views that edges are compared with
 # 48 development splits of honest graphs, with random edges and without, fell by 3.3 standard errors
 # at the most, and of 163 more of Citeseer one by 4.6; two with a tenth of the edges flipped by an
 # attack by 5.5 and 6.5.
 _ERRORS = 5.0
 _DROP = 0.25  # labels drawn by class are never quite like all nodes
-_LEAST_LEFT_OUT = 20
+_LEAST_LEFT_OUT = 20  # shares of fewer labels say nothing
 MISLEADING = (
     "the observed graph is set aside: around labelled nodes it fits the features far better than "
     "around all others ({labelled:.0%} against {others:.0%} of predictions agree), as if edges had "
@@ -57,42 +57,30 @@ MISLEADING = (
 
 
 def view_weights(
-    densities: NDArray[np.float64], prior: NDArray[np.float64], seed: int
+    densities: NDArray[np.float64],
+    prior: NDArray[np.float64],
+    seed: int,
+    counts: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
     """Return the weights (V,) of views, which sum to one.
 
     They are those of Bayesian model averaging with left-out likelihoods in place of marginal ones,
     averaged over Bayesian bootstraps of the labels (pseudo-BMA+, Yao et al. 2018): with few labels
-    the bootstraps disagree, and the weights stay near their prior.
-
-    Parameters
-    ----------
-    densities : ndarray of shape (V, m)
-        Log density of each left-out label under each view.
-    prior : ndarray of shape (V,)
-        Weights without any label.
-    seed : int
+    the bootstraps disagree, and the weights stay near their prior (V,). Densities (V, m) are log
+    densities of left-out labels, of which each counts `counts` (m,).
     """
     count = densities.shape[1]
     if not count:
         return prior / prior.sum()
     generator = np.random.default_rng([seed, _BOOTSTRAPS])
     shares = generator.dirichlet(np.ones(count), size=_BOOTSTRAPS)
-    evidence = _DISCOUNT * count * (shares @ densities.T) + np.log(prior)
+    evidence = _DISCOUNT * count * (shares @ (counts * densities).T) + np.log(prior)
     found: NDArray[np.float64] = softmax(evidence, axis=1).mean(axis=0)
     return found / found.sum()
 
 
 def view_prior(name: str, agreement: float) -> float:
-    """Return the weight of a view before any label is left out.
-
-    Parameters
-    ----------
-    name : str
-    agreement : float
-        As `graph_agreement` returns it: the prior odds of views for which neighbours are alike
-        grow with it.
-    """
+    """Return the weight of a view before any label is left out."""
     own = _PRIORS.get(name, 1.0)
     if KINDS.get(name) in ALIKE:
         return own
@@ -105,23 +93,14 @@ def weights_of_views(
     seed: int,
     *,
     all_alike: bool = False,
+    counts: NDArray[np.float64] | float = 1.0,
 ) -> dict[str, float]:
-    """Return the weight of each view that counts; they sum to one.
-
-    Parameters
-    ----------
-    densities : mapping of str to ndarray of shape (m,)
-        Of the views by name, as in `view_weights`.
-    agreement : float
-    seed : int
-    all_alike : bool
-        Whether every view has the same weight.
-    """
+    """Return the weight of each view that counts, by name; they sum to one, see `view_weights`."""
     names = list(densities)
     own = np.full(len(names), 1.0 / len(names))
     if not all_alike:
         prior = np.array([view_prior(name, agreement) for name in names])
-        own = view_weights(np.array(list(densities.values())), prior, seed)
+        own = view_weights(np.array(list(densities.values())), prior, seed, counts)
     found = {name: float(w) for name, w in zip(names, own, strict=True) if w >= _LEAST}
     total = sum(found.values())
     return {name: weight / total for name, weight in found.items()}
@@ -141,14 +120,7 @@ def weight_of(weights: Mapping[str, float], kinds: Sequence[str]) -> float:
 
 
 def observed_graph_weight(weights: Mapping[str, float], has_graph: bool) -> float:
-    """Return the weight of all views, and of the trained member, that rest on the observed graph.
-
-    Parameters
-    ----------
-    weights : mapping of str to float
-    has_graph : bool
-        Whether a graph was observed.
-    """
+    """Return the weight of all views, and of the network, that rest on the observed graph."""
     return float(sum(w for name, w in weights.items() if kind_of(name, has_graph) in _OBSERVED))
 
 
@@ -160,28 +132,13 @@ def kind_of(name: str, has_graph: bool = True) -> str:
 
 
 def graph_agreement(graph: csr_array, fitted: Iterable[FittedView]) -> float:
-    """Return how much predictions from features alone agree across the edges of a graph (N, N).
-
-    The less of the views of the features counts: what one of them finds by chance, the other need
-    not.
-    """
+    """Return how much predictions from features alone agree across the edges of a graph (N, N)."""
     alone = [one for one in fitted if KINDS.get(one.name) == "none"]
     return min((agreement_across(graph, one.probabilities) for one in alone), default=0.0)
 
 
 def agreement_across(graph: csr_array, chances: NDArray[np.floating]) -> float:
-    """Return how much more alike predictions are across observed edges than across random pairs.
-
-    Predictions that know nothing of the graph tell, without any further label, whether neighbours
-    are of one class. On a scale from 0, no more alike than random pairs, to 1, as alike as a node
-    is to itself; less two standard errors, so that a few edges say nothing, and never below 0.
-
-    Parameters
-    ----------
-    graph : csr_array of shape (N, N)
-    chances : ndarray of shape (N, C)
-        Class probabilities that do not rest on the graph.
-    """
+    """Return how much more alike predictions are across observed edges than across random pairs."""
     ends = _ends(graph)
     some = np.flatnonzero(ends[0] < ends[1])
     if len(some) < 2:
@@ -199,9 +156,7 @@ def agreement_across(graph: csr_array, chances: NDArray[np.floating]) -> float:
     return float(np.clip(least / most, 0.0, 1.0))
 
 
-def misleading_edges(
-    fitted: Sequence[FittedView], train: NDArray[np.int64], folds: NDArray[np.int64]
-) -> str | None:
+def misleading_edges(fitted: Sequence[FittedView], labels: TrainingLabels) -> str | None:
     """Return what looks wrong about the edges of labelled nodes; None if nothing does.
 
     Left-out labels say how good the observed graph is at the labelled nodes only. Whoever adds
@@ -210,30 +165,20 @@ def misleading_edges(
     and one that does not, give it away without any further label: how often they predict the same
     class is a property of the nodes, and must be the same for labelled nodes, each predicted
     without its own label, as for all others.
-
-    Parameters
-    ----------
-    fitted : sequence of FittedView
-    train : ndarray of int64, shape (n,)
-        Labelled nodes.
-    folds : ndarray of int64, shape (repeats, n)
-        Negative for nodes that are never left out.
     """
     named = {one.name: one for one in fitted}
-    seen = folds[0] >= 0
     others = np.ones(len(fitted[0].scores), dtype=bool)
-    others[train] = False
-    if seen.sum() < _LEAST_LEFT_OUT or not others.any():
+    others[labels.nodes] = False
+    count = len(labels.tested_nodes)
+    if count < _LEAST_LEFT_OUT or not others.any():
         return None
     worst, message = -_ERRORS, None
     for reference in (named[name] for name in _REFERENCES if name in named):
-        own = reference.left_out[:, seen].argmax(axis=2), reference.scores[others].argmax(axis=1)
-        for one in fitted:
-            if not rests_on_edges(one.name):
-                continue
-            labelled = float(np.mean(one.left_out[:, seen].argmax(axis=2) == own[0]))
+        own = reference.left_out.argmax(axis=2), reference.scores[others].argmax(axis=1)
+        for one in (one for one in fitted if rests_on_edges(one.name)):
+            labelled = float(np.mean(one.left_out.argmax(axis=2) == own[0]))
             rest = float(np.mean(one.scores[others].argmax(axis=1) == own[1]))
-            spread = max(labelled * (1.0 - labelled), 0.02) / seen.sum()
+            spread = max(labelled * (1.0 - labelled), 0.02) / count
             errors = (rest - labelled) / np.sqrt(spread + rest * (1.0 - rest) / others.sum())
             if errors < worst and labelled - rest > _DROP:
                 worst = errors
@@ -252,18 +197,7 @@ def weights_in_words(
     probabilities: NDArray[np.floating],
     false_share: float | None,
 ) -> str:
-    """Return in words what predictions rest on.
-
-    Parameters
-    ----------
-    weights : mapping of str to float
-        Of the views and the trained member.
-    graph : csr_array of shape (N, N), or None
-        The observed graph.
-    probabilities : ndarray of shape (N, C)
-    false_share : float or None
-        Share of the observed edges that look random, if it is large.
-    """
+    """Return in words what predictions rest on."""
     kinds: dict[str, float] = {}
     for name, weight in weights.items():
         kind = kind_of(name, graph is not None)

@@ -7,17 +7,26 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from truegraph import saving
-from truegraph.classify.inputs import NodeInputs, complete_inputs
+from truegraph.classify.inputs import NodeInputs, complete_inputs, extend_inputs
 from truegraph.classify.labels import check_nodes
-from truegraph.classify.new_nodes import extend_inputs
 from truegraph.data.column_plan import ColumnPlan
+from truegraph.data.identifiers import row_names
 from truegraph.data.storage import PathLike
 from truegraph.data.vectorising import is_table, new_points, take_features
 from truegraph.errors import InputError
+
+
+def asked_nodes(nodes: Any, is_new: bool, count: int) -> NDArray[np.int64] | None:
+    """Return the fitted nodes that are asked for, all by default; None if it is new ones."""
+    if is_new:
+        if nodes is not None:
+            raise InputError("Pass either nodes (fitted) or X and edges (new), not both.")
+        return None
+    return np.arange(count) if nodes is None else check_nodes(nodes, count, "nodes")
 
 
 class NodeEstimator(BaseEstimator):
@@ -43,6 +52,7 @@ class NodeEstimator(BaseEstimator):
 
     def _taken(self, X: Any, graph: Any, targets: int) -> NodeInputs:
         """Return features and graph of the nodes, one per target; note what columns there are."""
+        names = None
         if X is not None:
             X = _with_rows(X, "fit")
             validate_data(self, X, skip_check_array=True)
@@ -53,7 +63,10 @@ class NodeEstimator(BaseEstimator):
                 f"y has {targets} labels, but X has {rows} rows; give one label per node, -1 where "
                 "unknown."
             )
-        return complete_inputs(points, graph, targets)
+        if self.plan_ is not None:
+            named = self.plan_.ids(X)
+            names = row_names(X) if named is None else named
+        return complete_inputs(points, graph, targets, names)
 
     def _extended(self, X: Any, edges: Any) -> NodeInputs:
         """Return the inputs of the fitted nodes with new ones after them."""
@@ -82,13 +95,7 @@ class NodeEstimator(BaseEstimator):
     def _chosen_nodes(self, X: Any, nodes: Any, edges: Any) -> NDArray[np.int64] | None:
         """Return the fitted nodes that are asked for; None if it is new ones."""
         check_is_fitted(self, "seed_")
-        if X is not None or edges is not None:
-            if nodes is not None:
-                raise InputError("Pass either nodes (fitted) or X and edges (new), not both.")
-            return None
-        if nodes is None:
-            return np.arange(self._inputs.n_nodes)
-        return check_nodes(nodes, self._inputs.n_nodes, "nodes")
+        return asked_nodes(nodes, X is not None or edges is not None, self._inputs.n_nodes)
 
     @property
     def has_graph_(self) -> bool:
@@ -99,18 +106,16 @@ class NodeEstimator(BaseEstimator):
         """Name the fitted nodes, and take new rows as tables of the columns of a fitted plan."""
         self.node_names_ = () if names is None else tuple(str(name) for name in names)
         if plan is not None:
-            self.plan_ = plan
-            self.n_features_in_, self.feature_names_in_ = (
-                plan.n_features_in_,
-                plan.feature_names_in_,
-            )
+            self.plan_, self.n_features_in_ = plan, plan.n_features_in_
+            self.feature_names_in_ = plan.feature_names_in_
         return self
 
     def save(self, folder: PathLike) -> None:
         """Write the fitted estimator to a folder: JSON and npz, no pickle."""
         check_is_fitted(self, "seed_")
         plain = copy(self)
-        plain.random_state, plain.plan = self.seed_, None
+        plain.random_state = self.seed_
+        plain.plan = None if self.plan is None else clone(self.plan)
         saving.save(plain, folder)
 
     @classmethod

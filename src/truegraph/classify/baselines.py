@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -14,6 +13,7 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
+from truegraph import gate
 from truegraph.classify.inputs import NEIGHBOURS, NodeInputs, distance_graph
 from truegraph.classify.label_spreading import spread_labels
 from truegraph.classify.problem import Problem, hidden_labels
@@ -30,7 +30,7 @@ from truegraph.saving import savable
 
 Floats = NDArray[np.float64]
 
-_DENSE = 0.2  # density from which on columns are standardised
+_DENSE = 0.2  # density from which on columns are standardised: words are sparser, tables denser
 
 #: strength : float, inverse of the L2 penalty, scikit-learn's C.
 LOGISTIC_DEFAULTS = MappingProxyType({"strength": 10.0})
@@ -40,62 +40,53 @@ SPREADING_DEFAULTS = MappingProxyType({"alpha": 0.99})
 
 
 @savable
-@dataclass(eq=False)
-class FittedLogistic:
-    """Trained logistic regression.
-
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-    shift, scale : ndarray of shape (F,), or None
-        Columns become (x - shift) * scale; None: rows get length one.
-    coefficients : ndarray of shape (C, F)
-    intercept : ndarray of shape (C,)
-        Minus infinity for classes without training nodes.
-    expected_entropy, learned_graph : None
-    """
-
-    probabilities: NDArray[np.float32]
-    shift: Floats | None
-    scale: Floats | None
-    coefficients: Floats
-    intercept: Floats
-    expected_entropy: NDArray[np.float32] | None = None
-    learned_graph: LearnedGraph | None = None
-
-    _may_be_nan = ("intercept",)
-
-    def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
-        """Return the class probabilities (N', C) of the nodes of other inputs."""
-        rows = _rows(inputs.raw, self.shift, self.scale)
-        return _chances(rows, self.coefficients, self.intercept)
-
-
-def logistic_regression(
-    problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-) -> FittedLogistic:
-    """Train multinomial logistic regression on the features; the graph is not used.
+class LogisticModel:
+    """Multinomial logistic regression on the features; the graph is not used.
 
     Features that are mostly zero have rows of length one, others standardised columns.
     """
-    strength = checked_options(LOGISTIC_DEFAULTS, options)["strength"]
-    if not strength > 0.0:
-        raise InputError(f"strength={strength} must be above 0.")
-    shift, scale = _standard(problem.inputs.raw)
-    rows = _rows(problem.inputs.raw, shift, scale)
-    with log.stage("logistic-regression"), threadpool_limits(1):
-        wanted = problem.labels[problem.train]
-        model = LogisticRegression(C=strength, max_iter=1000).fit(rows[problem.train], wanted)
-    coefficients = np.zeros((problem.classes, rows.shape[1]))
-    intercept = np.full(problem.classes, -np.inf)
-    if len(model.classes_) == 2:  # scikit-learn keeps the second class's row alone
-        coefficients[model.classes_[1]] = model.coef_[0]
-        intercept[model.classes_] = [0.0, float(model.intercept_[0])]
-    else:
-        coefficients[model.classes_] = model.coef_
-        intercept[model.classes_] = model.intercept_
-    found = _chances(rows, coefficients, intercept)
-    return FittedLogistic(found, shift, scale, coefficients, intercept)
+
+    _may_be_nan = ("intercept",)  # minus infinity for classes without training nodes
+    expected_entropy, learned_graph = None, None
+
+    def __init__(self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> None:
+        strength = checked_options(LOGISTIC_DEFAULTS, options)["strength"]
+        if not strength > 0.0:
+            raise InputError(f"strength={strength} must be above 0.")
+        raw, train = problem.inputs.raw, problem.train
+        self.shift, self.scale = _standard(raw)
+        rows = self._rows(raw)
+        weights = None if problem.weights is None else problem.weights[train]
+        with log.stage("logistic-regression"), threadpool_limits(1):
+            model = LogisticRegression(C=strength, max_iter=1000)
+            model.fit(rows[train], problem.labels[train], weights)
+        self.coefficients = np.zeros((problem.classes, rows.shape[1]))
+        self.intercept = np.full(problem.classes, -np.inf)
+        if len(model.classes_) == 2:  # scikit-learn keeps the second class's row alone
+            self.coefficients[model.classes_[1]] = model.coef_[0]
+            self.intercept[model.classes_] = [0.0, float(model.intercept_[0])]
+        else:
+            self.coefficients[model.classes_] = model.coef_
+            self.intercept[model.classes_] = model.intercept_
+        self.probabilities = self.predict(problem.inputs)
+
+    def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
+        """Return the class probabilities (N', C) of the nodes of other inputs."""
+        with threadpool_limits(1):
+            logits = self._rows(inputs.raw) @ self.coefficients.T + self.intercept
+            found: NDArray[np.float32] = softmax(logits, axis=1).astype(np.float32)
+        return found
+
+    def _rows(self, raw: csr_array) -> csr_array | Floats:
+        if self.shift is None or self.scale is None:
+            return normalise_features(raw, by="length")
+        standard: Floats = (raw.toarray() - self.shift) * self.scale
+        return standard
+
+    def _check_saved(self) -> None:
+        gate.array("coefficients", self.coefficients, (self.probabilities.shape[1], None))
+        if self.intercept.shape != self.coefficients.shape[:1]:
+            raise InputError("coefficients and intercept do not fit.")
 
 
 def _standard(raw: csr_array) -> tuple[Floats | None, Floats | None]:
@@ -107,92 +98,49 @@ def _standard(raw: csr_array) -> tuple[Floats | None, Floats | None]:
     return table.mean(axis=0), inverse
 
 
-def _rows(raw: csr_array, shift: Floats | None, scale: Floats | None) -> csr_array | Floats:
-    if shift is None or scale is None:
-        return normalise_features(raw, by="length")
-    standard: Floats = (raw.toarray() - shift) * scale
-    return standard
-
-
-def _chances(
-    rows: csr_array | Floats, coefficients: Floats, intercept: Floats
-) -> NDArray[np.float32]:
-    with threadpool_limits(1):
-        found: NDArray[np.float32] = softmax(rows @ coefficients.T + intercept, axis=1).astype(
-            np.float32
-        )
-    return found
-
-
 @savable
-@dataclass(eq=False)
-class FittedSpreading:
-    """Labels spread over a graph.
+class SpreadingModel:
+    """Labels spread over the "observed" graph (Zhou et al. 2003), or one made of the features.
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-    learned_graph : LearnedGraph or None
-    labels : ndarray of int64, shape (N,)
-        -1 but at the training nodes.
-    alpha : float
-    graph : {"observed", "nearest", "learned"}
-    expected_entropy : None
+    "nearest" are the 10 nearest neighbours by cosine distance, "learned" is the learned graph.
     """
 
-    probabilities: NDArray[np.float32]
-    learned_graph: LearnedGraph | None
-    labels: NDArray[np.int64]
-    alpha: float
-    graph: str
-    expected_entropy: NDArray[np.float32] | None = None
+    expected_entropy = None
+
+    def __init__(
+        self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog, graph: str
+    ) -> None:
+        usual = PROPAGATION_DEFAULTS if graph == "observed" else SPREADING_DEFAULTS
+        self.alpha, self.graph = checked_options(usual, options)["alpha"], graph
+        self.labels = hidden_labels(problem.labels, problem.train, problem.train[:0])
+        self.weights, self._classes = problem.weights, problem.classes
+        with log.stage("label spreading"):
+            adjacency, self.learned_graph = self._adjacency(problem.inputs)
+            self.probabilities = self._spread(adjacency)
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the fitted nodes with new ones after them."""
-        adjacency, _ = _graph(inputs, self.graph)
-        labels = np.full(inputs.n_nodes, UNLABELLED)
-        labels[: len(self.labels)] = self.labels
-        classes = self.probabilities.shape[1]
-        return spread_labels(adjacency, labels, classes, self.alpha).astype(np.float32)
+        return self._spread(self._adjacency(inputs)[0])
 
+    def _spread(self, adjacency: csr_array) -> NDArray[np.float32]:
+        new = (0, adjacency.shape[0] - len(self.labels))
+        labels = np.pad(self.labels, new, constant_values=UNLABELLED)
+        weights = None if self.weights is None else np.pad(self.weights, new)
+        found = spread_labels(adjacency, labels, self._classes, self.alpha, weights)
+        return found.astype(np.float32)
 
-def _spread(problem: Problem, options: dict[str, Any], log: FitLog, graph: str) -> FittedSpreading:
-    labels = hidden_labels(problem.labels, problem.train, problem.train[:0])
-    with log.stage("label spreading"):
-        adjacency, learned = _graph(problem.inputs, graph)
-        found = spread_labels(adjacency, labels, problem.classes, options["alpha"])
-    return FittedSpreading(found.astype(np.float32), learned, labels, options["alpha"], graph)
+    def _adjacency(self, inputs: NodeInputs) -> tuple[csr_array, LearnedGraph | None]:
+        """Return the graph that labels are spread over, and the learned graph if it is that."""
+        if self.graph == "observed":
+            return inputs.graph, None
+        distance = CosineDistance(inputs.raw)
+        if self.graph == "nearest":
+            return distance_graph(distance, NEIGHBOURS), None
+        # as `learn_graph` does by default
+        settings = Settings(is_degree_auto=True, local_scaling=SCALING_NEIGHBOUR, connected=True)
+        learned = learn(distance, settings)
+        return learned.adjacency, learned
 
-
-def label_propagation(
-    problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-) -> FittedSpreading:
-    """Spread labels over the observed graph (Zhou et al. 2003); features are not used."""
-    return _spread(problem, checked_options(PROPAGATION_DEFAULTS, options), log, "observed")
-
-
-def label_spreading(
-    problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-) -> FittedSpreading:
-    """Spread labels between the 10 nearest neighbours by cosine distance of the features."""
-    return _spread(problem, checked_options(SPREADING_DEFAULTS, options), log, "nearest")
-
-
-def learned_spreading(
-    problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-) -> FittedSpreading:
-    """Spread labels over the graph learned from the features by cosine distance."""
-    return _spread(problem, checked_options(SPREADING_DEFAULTS, options), log, "learned")
-
-
-def _graph(inputs: NodeInputs, which: str) -> tuple[csr_array, LearnedGraph | None]:
-    """Return the graph that labels are spread over, and the learned graph if it is that."""
-    if which == "observed":
-        return inputs.graph, None
-    distance = CosineDistance(inputs.raw)
-    if which == "nearest":
-        return distance_graph(distance, NEIGHBOURS), None
-    # as `learn_graph` does by default
-    settings = Settings(is_degree_auto=True, local_scaling=SCALING_NEIGHBOUR, connected=True)
-    learned = learn(distance, settings)
-    return learned.adjacency, learned
+    def _check_saved(self) -> None:
+        nodes = len(gate.array("probabilities", self.probabilities, (None, self._classes)))
+        gate.whole_numbers("labels", self.labels, length=nodes, at_least=UNLABELLED)

@@ -16,7 +16,7 @@ labels hardly move them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
+from truegraph import gate
 from truegraph.classify.left_out import LeftOutLabels
 from truegraph.errors import InputError
 from truegraph.evaluation.samples import entropy
@@ -64,10 +65,7 @@ def confidence(probabilities: NDArray[Any]) -> float:
 
 
 def confidence_temperature(probabilities: NDArray[Any], wanted: float) -> float:
-    """Return the temperature at which predictions (N, C) have a given mean confidence.
-
-    Where no temperature between 1/30 and 30 will do, the nearest of these is returned.
-    """
+    """Return the temperature at which predictions (N, C) have a given mean confidence."""
     p = np.maximum(np.asarray(probabilities, dtype=np.float64), _TINY)
     logits = np.log(p / p.max(axis=-1, keepdims=True))
     low, high = -np.log(30.0), np.log(30.0)
@@ -79,23 +77,17 @@ def confidence_temperature(probabilities: NDArray[Any], wanted: float) -> float:
     return float(np.exp(0.5 * (low + high)))
 
 
-def fitted_temperature(probabilities: NDArray[Any], labels: NDArray[np.int64]) -> float:
-    """Return the temperature of least negative log-likelihood, with a prior around one.
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, C)
-        Predictions of nodes that were left out of training.
-    labels : ndarray of shape (n,)
-        Their classes.
-    """
+def fitted_temperature(
+    probabilities: NDArray[Any], labels: NDArray[np.int64], weights: Floats | float = 1.0
+) -> float:
+    """Return the temperature of least negative log-likelihood, with a prior around one."""
     if len(labels) == 0:
         return 1.0
     nodes = np.arange(len(labels))
 
     def cost(log_temperature: float) -> float:
         chance = tempered(probabilities, float(np.exp(log_temperature)))[nodes, labels]
-        missed = -np.log(np.maximum(chance, 1e-12)).sum()
+        missed = -(weights * np.log(np.maximum(chance, 1e-12))).sum()
         return float(missed + 0.5 * (log_temperature / _DEVIATION) ** 2)
 
     bounds = (-_LARGEST_OF_ALL, _LARGEST_OF_ALL)
@@ -117,26 +109,46 @@ def log_degrees(graph: csr_array) -> Floats:
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class NodeTemperatures:
     """How the temperature of a node follows from its entropy and degree, and offsets of classes.
 
-    Attributes
-    ----------
-    coefficients : ndarray of shape (3,)
-        Of one, the entropy and the degree.
-    centre : float
-        Mean of log(1 + degree) over the fitted nodes.
-    labels : int
-        How many labels they were learned from.
-    offsets : ndarray of shape (C,), or (0,) for none
-        Added to the logarithms of the tempered probabilities of the classes.
+    They are learned from nodes whose labels their probabilities do not know; `degrees` (N,) are
+    those of `log_degrees` of all nodes.
     """
 
-    coefficients: Floats
-    centre: float
-    labels: int
-    offsets: Floats = field(default_factory=lambda: np.zeros(0))
+    def __init__(
+        self,
+        seen: LeftOutLabels,
+        degrees: Floats,
+        *,
+        deviation: float = _DEVIATION,
+        with_offsets: bool = False,
+    ) -> None:
+        self.labels, self.centre = len(seen.labels), float(degrees.mean())
+        counts, chances = seen.counts, np.asarray(seen.probabilities, dtype=np.float64)
+        design = _design(chances, degrees[seen.nodes] - self.centre)
+        logits = np.log(np.maximum(chances, _TINY))
+        rows, labels = np.arange(self.labels), seen.labels
+        classes = logits.shape[1] if with_offsets and len(labels) >= _MANY_LABELS else 0
+        told = np.bincount(labels, weights=counts, minlength=logits.shape[1])
+        precision = np.array([deviation] * 3 + [_DEVIATION] * classes) ** -2.0
+
+        def cost(values: Floats) -> tuple[float, Floats]:
+            coefficients, offsets = values[:3], values[3:]
+            inverse = np.exp(-np.clip(design @ coefficients, -_LARGEST, _LARGEST))
+            cooled = logits * inverse[:, None]
+            scaled = cooled + offsets if classes else cooled
+            missed = logsumexp(scaled, axis=1) - scaled[rows, labels]
+            likely = softmax(scaled, axis=1)
+            # of each node's cost by the logarithm of its temperature
+            slope = cooled[rows, labels] - (likely * cooled).sum(axis=1)
+            by_offset = (counts @ likely - told)[:classes]
+            prior = precision * values
+            value = counts @ missed + 0.5 * float(prior @ values)
+            return float(value), np.concatenate([design.T @ (counts * slope), by_offset]) + prior
+
+        found = minimize(cost, np.zeros(3 + classes), jac=True, method="L-BFGS-B").x
+        self.coefficients, self.offsets = found[:3], found[3:]
 
     @property
     def described(self) -> str:
@@ -144,14 +156,7 @@ class NodeTemperatures:
         return "temperatures of the nodes" + " and offsets of the classes" * bool(len(self.offsets))
 
     def temperatures(self, probabilities: NDArray[Any], degrees: Floats) -> Floats:
-        """Return the temperatures (n,) of nodes.
-
-        Parameters
-        ----------
-        probabilities : ndarray of shape (n, C)
-        degrees : ndarray of shape (n,)
-            As `log_degrees` returns them.
-        """
+        """Return the temperatures (n,) of nodes."""
         logs = _design(probabilities, degrees - self.centre) @ self.coefficients
         found: Floats = np.exp(np.clip(logs, -_LARGEST, _LARGEST))
         return found
@@ -165,66 +170,20 @@ class NodeTemperatures:
         return found
 
     def _check_saved(self) -> None:
-        if self.coefficients.shape != (3,) or self.offsets.ndim != 1:
-            raise InputError("temperatures must have 3 coefficients.")
-
-
-def fit_temperatures(
-    seen: LeftOutLabels,
-    degrees: Floats,
-    *,
-    deviation: float = _DEVIATION,
-    with_offsets: bool = False,
-) -> NodeTemperatures:
-    """Learn temperatures from nodes whose labels their probabilities do not know.
-
-    Parameters
-    ----------
-    seen : LeftOutLabels
-    degrees : ndarray of shape (N,)
-        Of all nodes, as `log_degrees` returns them.
-    deviation : float
-        Of the prior of the three numbers that make temperatures.
-    with_offsets : bool
-        Whether classes get offsets, if there are many labels.
-    """
-    counts, centre = seen.counts, float(degrees.mean())
-    design = _design(seen.probabilities, degrees[seen.nodes] - centre)
-    logits = np.log(np.maximum(np.asarray(seen.probabilities, dtype=np.float64), _TINY))
-    rows, labels = np.arange(len(seen.labels)), seen.labels
-    classes = logits.shape[1] if with_offsets and len(labels) >= _MANY_LABELS else 0
-    told = np.bincount(labels, weights=counts, minlength=logits.shape[1])
-    precision = np.array([deviation] * 3 + [_DEVIATION] * classes) ** -2.0
-
-    def cost(values: Floats) -> tuple[float, Floats]:
-        coefficients, offsets = values[:3], values[3:]
-        inverse = np.exp(-np.clip(design @ coefficients, -_LARGEST, _LARGEST))
-        cooled = logits * inverse[:, None]
-        scaled = cooled + offsets if classes else cooled
-        missed = logsumexp(scaled, axis=1) - scaled[rows, labels]
-        chances = softmax(scaled, axis=1)
-        # of each node's cost by the logarithm of its temperature
-        slope = cooled[rows, labels] - (chances * cooled).sum(axis=1)
-        by_offset = (counts @ chances - told)[:classes]
-        prior = precision * values
-        value = counts @ missed + 0.5 * float(prior @ values)
-        return float(value), np.concatenate([design.T @ (counts * slope), by_offset]) + prior
-
-    found = minimize(cost, np.zeros(3 + classes), jac=True, method="L-BFGS-B").x
-    return NodeTemperatures(found[:3], centre, len(labels), found[3:])
+        gate.array("coefficients", self.coefficients, (3,))
+        gate.array("offsets", self.offsets, (None,))
+        if self.labels < 0 or not np.isfinite(self.centre):
+            raise InputError("temperatures lack their labels or their centre.")
 
 
 def learned_temperatures(
     left_out: LeftOutLabels, graph: csr_array
 ) -> tuple[NodeTemperatures | None, LeftOutLabels]:
-    """Return the temperatures that left-out labels teach, and these labels' nodes at theirs.
-
-    None, and the nodes as they are, where the labels are too few.
-    """
+    """Return the temperatures that left-out labels teach, and these labels' nodes at theirs."""
     if len(left_out.nodes) < LEAST_LABELS:
         return None, left_out
     degrees = log_degrees(graph)
-    found = fit_temperatures(left_out, degrees)
+    found = NodeTemperatures(left_out, degrees)
     chances = found.applied(left_out.probabilities, degrees[left_out.nodes])
     return found, replace(left_out, probabilities=chances)
 
@@ -232,11 +191,7 @@ def learned_temperatures(
 def calibrating_temperatures(
     aside: LeftOutLabels, left_out: LeftOutLabels | None, degrees: Floats
 ) -> NodeTemperatures:
-    """Learn temperatures, and offsets of classes, from labels that were set aside.
-
-    Left-out training labels count as well. Where there are enough of them to have taught
-    temperatures, the probabilities need little change.
-    """
+    """Learn temperatures, and offsets of classes, from labels that were set aside."""
     deviation, seen = _DEVIATION, aside
     if left_out is not None:
         both = (aside, left_out)
@@ -244,8 +199,9 @@ def calibrating_temperatures(
         parts = [np.concatenate([getattr(one, name) for one in both]) for name in names]
         seen = LeftOutLabels(*parts)
         deviation = _LITTLE if len(left_out.nodes) >= LEAST_LABELS else _DEVIATION
-    found = fit_temperatures(seen, degrees, deviation=deviation, with_offsets=True)
-    return replace(found, labels=len(aside.nodes))
+    found = NodeTemperatures(seen, degrees, deviation=deviation, with_offsets=True)
+    found.labels = len(aside.nodes)
+    return found
 
 
 def _design(probabilities: NDArray[Any], degrees: Floats) -> Floats:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from truegraph import gate
 from truegraph.errors import InputError
 
-_STEPS = 50
+_STEPS = 50  # more change nothing
 # lab/choose/auto_class_shares.py
 _PRIOR = 3.0  # strength of the prior where predictions are half as sure as they could be
 _CLEAR = 0.1  # divergence of the shares from those of the labels, in nats
@@ -28,11 +28,12 @@ _MOST_NODES = 20_000  # unlabelled ones that are asked; more would tell no more
 Floats = NDArray[np.float64]
 
 
-def class_factors(prior: Any, labels: NDArray[np.int64], classes: int) -> Floats:
-    """Return what to multiply class probabilities (..., C) with, given the training labels.
+def class_factors(prior: Any, counts: Floats) -> Floats:
+    """Return what to multiply class probabilities (..., C) with, given the labels' counts (C,).
 
     Ones where predictions will have to say it.
     """
+    classes = len(counts)
     if isinstance(prior, str) and prior in ("auto", "train"):
         return np.ones(classes)
     wanted = np.full(classes, 1.0 / classes)
@@ -43,24 +44,18 @@ def class_factors(prior: Any, labels: NDArray[np.int64], classes: int) -> Floats
                 f"class_prior={prior!r} does not fit; give {classes} shares >= 0, one per class in "
                 "the order of classes_."
             )
-    given = np.bincount(labels, minlength=classes) + 1e-9
+    given = counts + 1e-9
     factors: Floats = (wanted / wanted.sum()) / (given / given.sum())
     return factors
 
 
-def estimated_factors(probabilities: NDArray[np.floating], labels: NDArray[np.int64]) -> Floats:
+def estimated_factors(probabilities: NDArray[np.floating], counts: Floats) -> Floats:
     """Return what to multiply class probabilities (..., C) with, so that shares are as estimated.
 
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, C)
-        Of unlabelled nodes, if classes were as frequent as among the training labels.
-    labels : ndarray of int64, shape (m,)
-        Training labels. A class without any keeps the factor 1.
+    Probabilities (n, C) are of unlabelled nodes, if classes were as frequent as among the labels,
+    of which there are `counts` (C,). A class without labels keeps the factor 1.
     """
-    classes = probabilities.shape[1]
-    factors = np.ones(classes)
-    counts = np.bincount(labels, minlength=classes)
+    factors = np.ones(len(counts))
     there = np.flatnonzero(counts)
     some = probabilities[:: max(1, -(-len(probabilities) // _MOST_NODES))]
     chances = np.asarray(some, dtype=np.float64)[:, there]
@@ -93,15 +88,15 @@ def _shares(chances: Floats, given: Floats, prior: float) -> Floats:
     return found
 
 
-def shares_of(labels: NDArray[np.int64], factors: Floats) -> Floats:
-    """Return the shares (C,) of the classes that factors mean, given the training labels (m,)."""
-    found = np.bincount(labels, minlength=len(factors)) * factors
+def shares_of(counts: Floats, factors: Floats) -> Floats:
+    """Return the shares (C,) of the classes that factors mean, given the labels' counts (C,)."""
+    found = counts * factors
     return np.asarray(found / found.sum(), dtype=np.float64)
 
 
-def uneven_classes(labels: NDArray[np.int64], factors: Floats) -> str | None:
+def uneven_classes(counts: Floats, factors: Floats) -> str | None:
     """Return in words that classes are not as frequent as the labels; None if they nearly are."""
-    given, found = shares_of(labels, np.ones(len(factors))), shares_of(labels, factors)
+    given, found = shares_of(counts, np.ones(len(factors))), shares_of(counts, factors)
     most = int(np.argmax(found - given))
     if found[most] - given[most] < _WORTH_SAYING:
         return None

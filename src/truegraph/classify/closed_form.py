@@ -2,12 +2,11 @@
 
 Both are linear in the labels, so that predictions without a fold of them are exact without
 training again: kernel ridge regression by the block formula, spreading of labels by leaving their
-columns out.
+columns out. `weights` say how much each label counts; None: all alike.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,72 +16,42 @@ from threadpoolctl import threadpool_limits
 
 from truegraph.classify.feature_space import Matrix
 from truegraph.classify.point_graphs import pagerank
-from truegraph.errors import InputError
-from truegraph.saving import savable
 
 _INTERCEPT = 10.0  # added to the kernel: a constant of prior variance 10
 _COLUMNS = 64  # labels that are spread at once
 
 Scores = NDArray[np.float64]
+Nodes = NDArray[np.int64]
 
 
-@savable
-@dataclass(frozen=True, eq=False)
-class Linear:
-    """A linear model of a view's table.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (d, C)
-    intercept : ndarray of shape (C,)
-    """
-
-    weights: Scores
-    intercept: Scores
-
-    def _check_saved(self) -> None:
-        if self.weights.ndim != 2 or self.intercept.shape != self.weights.shape[1:]:
-            raise InputError("weights and intercept of a linear model do not fit.")
-
-    def scores(self, table: Any) -> Matrix:
-        """Return the scores (N', C) of the nodes in a table (N', d)."""
-        with threadpool_limits(1):
-            found = table @ self.weights.astype(np.float32)
-        return np.asarray(found + self.intercept, dtype=np.float32)
+def linear_scores(table: Any, coefficients: Scores, intercept: Scores) -> Matrix:
+    """Return the scores (N', C) of rows (N', d) by coefficients (d, C) and intercept (C,)."""
+    with threadpool_limits(1):
+        found = table @ coefficients.astype(np.float32)
+    return np.asarray(found + intercept, dtype=np.float32)
 
 
-def one_hot(labels: NDArray[np.int64], classes: int) -> Scores:
+def one_hot(labels: Nodes, classes: int) -> Scores:
     """Return the labels as rows of zeros and a one, minus 1 / C: (n, C)."""
     found: Scores = np.eye(classes)[labels] - 1.0 / classes
     return found
 
 
 def fit_ridge(
-    rows: Any, wanted: Scores, folds: NDArray[np.int64], penalty: float
-) -> tuple[Linear, Scores]:
-    """Fit ridge regression to targets, and predict each without its fold.
+    rows: Any, wanted: Scores, folds: Nodes, penalty: float, weights: Scores | None = None
+) -> tuple[Scores, Scores, Scores]:
+    """Fit ridge regression of (n, C) on (n, d), and predict each row without its fold.
 
-    Parameters
-    ----------
-    rows : array or sparse matrix of shape (n, d)
-        The table's rows of the labelled nodes.
-    wanted : ndarray of shape (n, C)
-    folds : ndarray of shape (repeats, n)
-    penalty : float
-
-    Returns
-    -------
-    model : Linear
-    left_out : ndarray of shape (repeats, n, C)
-        Zero where a node is never left out.
+    Returns the coefficients (d, C), the intercept (C,), and for folds (repeats, n) predictions
+    (repeats, n, C), zero where a row is never left out.
     """
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     dense = np.asarray(dense, dtype=np.float64)
     with threadpool_limits(1):
         kernel = dense @ dense.T + _INTERCEPT
-        inverse = np.linalg.inv(kernel + penalty * np.eye(len(wanted)))
+        diagonal = np.ones(len(wanted)) if weights is None else 1.0 / weights
+        inverse = np.linalg.inv(kernel + penalty * np.diag(diagonal))
         dual = inverse @ wanted
-        linear = Linear(dense.T @ dual, _INTERCEPT * dual.sum(axis=0))
         left_out = np.zeros((len(folds), *wanted.shape))
         for found, row in zip(left_out, folds, strict=True):
             for fold in range(row.max() + 1):
@@ -90,71 +59,58 @@ def fit_ridge(
                 if len(part):
                     block = inverse[np.ix_(part, part)]
                     found[part] = wanted[part] - np.linalg.solve(block, dual[part])
-    return linear, left_out
+        return dense.T @ dual, _INTERCEPT * dual.sum(axis=0), left_out
 
 
 def spread_labels(
     operator: csr_array,
-    train: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    classes: int,
+    train: Nodes,
+    pure: Scores,
     restart: float,
     steps: int,
 ) -> Matrix:
-    """Return the share (N', C) of each class in what reaches a node, minus 1 / C."""
-    start = np.zeros((operator.shape[0], classes), dtype=np.float32)
-    start[train, labels] = 1.0
+    """Return the share (N', C) of each class in what reaches a node, minus 1 / C.
+
+    `pure` (n, C) has the weight of each label in the column of its class.
+    """
+    start = np.zeros((operator.shape[0], pure.shape[1]), dtype=np.float32)
+    start[train] = pure
     return _shares(pagerank(operator, start, restart, steps)).astype(np.float32)
 
 
 def spread_left_out(
-    operator: csr_array,
-    train: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    classes: int,
-    folds: NDArray[np.int64],
-    restart: float,
-    steps: int,
+    operator: csr_array, train: Nodes, pure: Scores, folds: Nodes, restart: float, steps: int
 ) -> Scores:
     """Return the same for training nodes without the labels of their fold: (repeats, n, C)."""
     influence = influences(operator, train, restart, steps)
-    pure = np.eye(classes)[labels]
-    found = np.empty((len(folds), len(train), classes))
+    found = np.empty((len(folds), *pure.shape))
     for left_out, row in zip(found, folds, strict=True):
-        others = row[:, None] != row
-        left_out[:] = _shares((influence * others) @ pure)
+        left_out[:] = _shares((influence * (row[:, None] != row)) @ pure)
     return found
 
 
 def spread_values(
-    operator: csr_array,
-    train: NDArray[np.int64],
-    values: Scores,
-    restart: float,
-    steps: int,
+    operator: csr_array, train: Nodes, values: Scores, weights: Scores, restart: float, steps: int
 ) -> Matrix:
     """Return the mean (N',) of the values (n,) that reach a node; 0 where none does."""
     start = np.zeros((operator.shape[0], 2), dtype=np.float32)
-    start[train] = np.column_stack([values, np.ones(len(values))])
+    start[train] = np.column_stack([weights * values, weights])
     total, mass = pagerank(operator, start, restart, steps).T
     return np.divide(total, mass, out=np.zeros_like(total), where=mass > 1e-30)
 
 
 def values_left_out(
-    operator: csr_array,
-    train: NDArray[np.int64],
-    values: Scores,
-    restart: float,
-    steps: int,
+    operator: csr_array, train: Nodes, values: Scores, weights: Scores, restart: float, steps: int
 ) -> Scores:
     """Return the same for labelled nodes without their own value: (n,)."""
     influence = influences(operator, train, restart, steps)
     np.fill_diagonal(influence, 0.0)
-    mass = influence.sum(axis=1)
-    return np.divide(influence @ values, mass, out=np.zeros_like(mass), where=mass > 1e-30)
+    mass = influence @ weights
+    found = influence @ (weights * values)
+    return np.divide(found, mass, out=np.zeros_like(mass), where=mass > 1e-30)
 
 
-def influences(operator: csr_array, train: NDArray[np.int64], restart: float, steps: int) -> Scores:
+def influences(operator: csr_array, train: Nodes, restart: float, steps: int) -> Scores:
     """Return how much of what each labelled node spreads reaches each other: (n, n)."""
     count = len(train)
     found = np.empty((count, count))

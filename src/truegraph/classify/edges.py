@@ -5,7 +5,7 @@ than those of any two nodes, and neither are their other neighbours. A logistic 
 observed edges and random pairs of nodes gives the ratio r of how frequent a pair like this is
 among the ones and among the others. If a share f of the edges is random, r is f where no real edge
 is found, so that the smallest ratio tells f, and an edge is real with probability 1 - f / r. No
-label is needed. `fit_edge_model` learns this from features and other edges, to clean the observed
+label is needed. `EdgeModel` learns this from features and other edges, to clean the observed
 graph before anything else; `edge_probabilities` looks once more after a fit: neighbours now count
 by the probability that their edges are real, and whether the two ends are predicted to be of one
 class is evidence too.
@@ -13,7 +13,6 @@ class is evidence too.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from sklearn.linear_model import LogisticRegression
 from threadpoolctl import threadpool_limits
 
 from truegraph import gate
-from truegraph.classify.feature_space import Matrix, feature_space, unit_rows
+from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
 from truegraph.data.operators import without_diagonal
 from truegraph.data.row_products import row_products
@@ -33,44 +32,51 @@ from truegraph.saving import savable
 if TYPE_CHECKING:
     import pandas as pd
 
-_LEAST_EDGES = 50
+_LEAST_EDGES = 50  # ten for each column of evidence
 _MOST_PAIRS = 100_000  # of either kind that the regression sees
-_AT_ONCE = 20_000
+_AT_ONCE = 20_000  # pairs in memory
 # lab/choose/auto_edges.py
 _ALONE = 0.25  # weight of other neighbours below which a node has none
 _UNLIKE = (0.3, 0.5, 0.7)  # quantiles of random pairs below which few real edges are expected
 
 _LEAST_CHANCE = 1e-3  # that two ends are of one class: keeps logarithms finite
 
+Floats = NDArray[np.float64]
 Pairs = tuple[NDArray[np.integer[Any]], NDArray[np.integer[Any]]]
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class EdgeModel:
-    """How to tell real edges from random pairs.
+    """How to tell real edges with evidence (E, k) from random pairs with evidence (P, k).
 
-    Attributes
-    ----------
-    shift, scale, coefficients : ndarray of shape (k,)
-        Evidence x of a pair gives the logarithm of r as (x - shift) * scale @ coefficients +
-        intercept.
-    intercept : float
-    false_share : float
-        Share f of the observed edges that are taken for random.
+    The logarithm of r is (x - shift) * scale @ coefficients + intercept for evidence x.
     """
 
-    shift: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    coefficients: NDArray[np.float64]
-    intercept: float
-    false_share: float
+    def __init__(self, observed: Floats, random: Floats) -> None:
+        everything = np.vstack([observed, random])
+        self.shift, deviation = everything.mean(axis=0), everything.std(axis=0)
+        inverse = np.zeros_like(deviation)
+        self.scale = np.divide(1.0, deviation, out=inverse, where=deviation > 1e-9)
+        is_real = np.repeat([1, 0], [len(observed), len(random)])
+        with threadpool_limits(1):
+            model = LogisticRegression(max_iter=500)
+            model.fit((everything - self.shift) * self.scale, is_real)
+            self.coefficients = model.coef_[0]
+            of_edges, of_random = (
+                (rows - self.shift) * self.scale @ self.coefficients for rows in (observed, random)
+            )
+        self.intercept = float(model.intercept_[0] + np.log(len(random) / len(observed)))
+        bounds = np.quantile(of_random, _UNLIKE)
+        share = min(np.mean(of_edges <= bound) / np.mean(of_random <= bound) for bound in bounds)
+        self.false_share = float(min(share, 1.0))
 
     def _check_saved(self) -> None:
-        if not self.shift.shape == self.scale.shape == self.coefficients.shape:
-            raise InputError("shift, scale and coefficients of an edge model do not fit.")
+        for name in ("scale", "coefficients"):
+            gate.array(name, getattr(self, name), self.shift.shape)
+        if not (0.0 <= self.false_share <= 1.0 and np.isfinite(self.intercept)):
+            raise InputError("the intercept or the share of false edges is out of range.")
 
-    def real(self, found: NDArray[np.float64]) -> NDArray[np.float64]:
+    def real(self, found: Floats) -> Floats:
         """Return the probability that edges with evidence (E, k) are real: (E,)."""
         logs = (found - self.shift) * self.scale @ self.coefficients + self.intercept
         return np.clip(1.0 - self.false_share * np.exp(-np.clip(logs, -50.0, 50.0)), 0.0, 1.0)
@@ -94,23 +100,18 @@ def links_of(graph: csr_array) -> csr_array:
 
 def edge_model(graph: csr_array, coordinates: Matrix) -> EdgeModel | None:
     """Learn what tells edges of a graph (N, N) from random pairs; None if there are too few."""
-    if coordinates.shape[1] == 0:
-        return None
     found = edges_and_pairs(graph)
-    if found is None:
+    if found is None or coordinates.shape[1] == 0:
         return None
     links, (edges, pairs) = links_of(graph), found
-    return fit_edge_model(
+    return EdgeModel(
         evidence(links, coordinates, edges, are_edges=True),
         evidence(links, coordinates, pairs, are_edges=False),
     )
 
 
 def edges_and_pairs(graph: csr_array) -> tuple[Pairs, Pairs] | None:
-    """Draw edges of a graph, all if there are not very many, and as many random pairs.
-
-    None if there are too few edges to learn from.
-    """
+    """Draw edges of a graph, all if there are not very many, and as many random pairs."""
     edges = coo_array(triu(without_diagonal(graph), 1))
     if edges.nnz < _LEAST_EDGES:
         return None
@@ -125,33 +126,8 @@ def edges_and_pairs(graph: csr_array) -> tuple[Pairs, Pairs] | None:
     return (edges.row[some], edges.col[some]), (drawn[0], drawn[1])
 
 
-def fit_edge_model(observed: NDArray[np.float64], random: NDArray[np.float64]) -> EdgeModel:
-    """Learn what tells edges with evidence (E, k) from random pairs with evidence (P, k)."""
-    everything = np.vstack([observed, random])
-    shift, deviation = everything.mean(axis=0), everything.std(axis=0)
-    scale = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 1e-9)
-    with threadpool_limits(1):
-        model = LogisticRegression(max_iter=500).fit(
-            (everything - shift) * scale, np.repeat([1, 0], [len(observed), len(random)])
-        )
-        coefficients = model.coef_[0]
-        intercept = float(model.intercept_[0]) + np.log(len(random) / len(observed))
-        of_edges, of_random = ((rows - shift) * scale @ coefficients for rows in (observed, random))
-    bounds = np.quantile(of_random, _UNLIKE)
-    share = min(np.mean(of_edges <= bound) / np.mean(of_random <= bound) for bound in bounds)
-    return EdgeModel(shift, scale, coefficients, float(intercept), float(min(share, 1.0)))
-
-
-def evidence(
-    links: csr_array, coordinates: Matrix, pairs: Pairs, are_edges: bool
-) -> NDArray[np.float64]:
-    """Return what speaks for an edge between two nodes, without looking at that edge: (P, 5).
-
-    How alike are the features of the two, of each and the other's other neighbours, and of the
-    other neighbours of both; how many neighbours they share, those of few others counting more
-    (Adamic and Adar); and how many of the two have no other neighbour. Neighbours count by the
-    weights of `links`, at most one each.
-    """
+def evidence(links: csr_array, coordinates: Matrix, pairs: Pairs, are_edges: bool) -> Floats:
+    """Return what speaks for an edge between two nodes, without looking at that edge: (P, 5)."""
     degree = np.asarray(links.sum(axis=1), dtype=np.float64).ravel()
     rarity = 1.0 / np.log(np.maximum(degree, 2.0))
     weighted = links.data * np.sqrt(rarity)[links.indices]
@@ -187,39 +163,25 @@ def _products(first: Matrix, second: Matrix) -> NDArray[np.float32]:
 def edge_probabilities(
     inputs: NodeInputs, probabilities: NDArray[np.floating], trusts_neighbours: bool
 ) -> csr_array:
-    """Return the probability that each observed edge is real.
-
-    Parameters
-    ----------
-    inputs : NodeInputs
-    probabilities : ndarray of shape (N, C)
-        Of the classes.
-    trusts_neighbours : bool
-        Whether other edges of two nodes are evidence for theirs.
-
-    Returns
-    -------
-    csr_array of float64, shape (N, N)
-        Symmetric; one entry per observed edge, some of which may be zero.
-    """
+    """Return the probability that each observed edge is real."""
     if inputs.graph_from != "given" or inputs.features_from != "given":
         raise InputError(
             "edges are judged by a graph and features that were observed; give graph and X at fit."
         )
-    coordinates = feature_space(inputs.raw).coordinates(inputs.raw)
+    coordinates = FeatureSpace(inputs.raw).coordinates(inputs.raw)
     model, drawn = edge_model(inputs.graph, coordinates), edges_and_pairs(inputs.graph)
     if model is None or drawn is None:
         raise InputError("too few edges to learn what a real one looks like; give 50 or more.")
     links = without_diagonal(model.cleaned(links_of(inputs.graph), coordinates))
     chances = np.asarray(probabilities, dtype=np.float64)
 
-    def known(pairs: Pairs, are_edges: bool) -> NDArray[np.float64]:
+    def known(pairs: Pairs, are_edges: bool) -> Floats:
         found = evidence(links, coordinates, pairs, are_edges)
         alike = np.einsum("ec,ec->e", chances[pairs[0]], chances[pairs[1]])
         logs = np.log(alike + _LEAST_CHANCE)[:, None]
         return np.hstack([found if trusts_neighbours else found[:, :1], logs])
 
-    model = fit_edge_model(known(drawn[0], True), known(drawn[1], False))
+    model = EdgeModel(known(drawn[0], True), known(drawn[1], False))
     edges = coo_array(triu(without_diagonal(inputs.graph), 1))
     real = model.real(known((edges.row, edges.col), True))
     both = (np.tile(real, 2), (np.r_[edges.row, edges.col], np.r_[edges.col, edges.row]))
@@ -229,19 +191,7 @@ def edge_probabilities(
 def suspects(
     real: csr_array, classes: NDArray[Any], k: int | None, threshold: float
 ) -> pd.DataFrame:
-    """Return the edges that look false, the falsest first.
-
-    Parameters
-    ----------
-    real : csr_array of shape (N, N)
-        Probability that each edge is real.
-    classes : ndarray of shape (N,)
-        Predicted class of each node.
-    k : int or None
-        How many edges to return at most.
-    threshold : float
-        Probability of being real up to which an edge looks false.
-    """
+    """Return the edges that look false, the falsest first."""
     import pandas as pd
 
     if not 0.0 <= threshold <= 1.0:

@@ -37,7 +37,7 @@ from truegraph.classify.calibration import (
     moved_entropy,
 )
 from truegraph.classify.edges import edge_probabilities, suspects
-from truegraph.classify.labels import encode_labels, training_split
+from truegraph.classify.labels import encode_labels, training_split, weights_of_labels
 from truegraph.classify.left_out import LeftOutLabels
 from truegraph.classify.models import find_model
 from truegraph.classify.novelty import novelty, novelty_parts
@@ -65,6 +65,11 @@ from truegraph.wording import counted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class MissingEdgesError(InputError, AttributeError):
+    """There are no edges, or no features, by which `edge_probability_` could be found."""
+
 
 _USUAL = {"degree": None, "effort": "normal", "class_prior": "auto"}
 
@@ -111,29 +116,9 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
-    transduction_ : ndarray of shape (N,)
-        Most probable class of every fitted node.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only if X was a table.
-    learned_graph_ : LearnedGraph or None
-        With "auto" the learned graph whose views have the largest weight; None if there is none.
-    view_weights_ : dict of str to float, or None
-        With "auto" the weight of every view and of the network, the largest first.
-    observed_graph_weight_ : float or None
-        With "auto" the weight of all that rest on the observed graph.
-    class_shares_ : ndarray of shape (C,), or None
-        With "auto" how frequent the classes are taken to be among all nodes.
-    uncertainty_, predictive_entropy_, mutual_information_ : ndarray of shape (N,)
-        Uncertainty of each node's class, and the part of it that comes from the weights, or, with
-        "auto", from not knowing the graph (None for models without samples). To find errors use the
-        first; the last finds them worse.
-    novelty_, novelty_parts_ : ndarray of shape (N,), dict of str to such arrays
-        How unlike all that was learned from each node is, and by what.
-    edge_probability_ : csr_array of shape (N, N)
-        Probability that each observed edge is real; `suspect_edges` lists those that look false.
-    calibration_ : str
-        Where the confidence of the probabilities comes from.
     plan_ : ColumnPlan or None
         The fitted plan of a DataFrame.
     notes_ : tuple of str
@@ -173,7 +158,15 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         self.cache = cache
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None, validation: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        graph: Any = None,
+        validation: Any = None,
+    ) -> Self:
         """Train on the labelled nodes and predict all.
 
         Parameters
@@ -184,9 +177,11 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
             nodes its degree is.
         y : array-like of shape (N,)
             Labels of any one kind; -1, None or NaN where unknown.
+        sample_weight : array-like of shape (N,), optional
+            How much each label counts; a label of weight 0 is as good as none. Networks take none.
         graph : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table, optional
-            Observed graph of the same nodes in the same order. None: the graph of the 10 nearest
-            neighbours by the features.
+            Observed graph of the same nodes, in the same order or, where both have names, matched
+            by these. None: the graph of the 10 nearest neighbours by the features.
         validation : array-like of int, optional
             Labelled nodes to hold out of training. Models that stop early need some and draw a
             fifth of the labelled nodes of each class if none are given.
@@ -195,22 +190,29 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         -------
         self
         """
-        labels, classes = encode_labels(y)
+        labels, classes = encode_labels(y, sample_weight)
         inputs = self._taken(X, graph, len(labels))
         model, options = find_model(self.model), self._model_options()
         seed = seed_from(self.random_state)
         train, held_out, note = training_split(labels, validation, model.stops_early, seed)
-        cache = None if self.cache is None else Path(self.cache)
         shown = hidden_labels(labels, train, held_out if model.stops_early else held_out[:0])
+        known = hidden_labels(labels, train, held_out[:0])
+        weights = weights_of_labels(sample_weight, known)
+        if weights is not None and not model.takes_weights:
+            raise InputError(
+                f"sample_weight does not go with model={self.model!r}; remove it, give the same "
+                "weight (or 0) to all labels, or use model='auto'."
+            )
+        cache = None if self.cache is None else Path(self.cache)
         with console_progress(self.progress) as progress:
             log = FitLog(progress)
             for text in [*([note] if note else []), *inputs.notes]:
                 log.note(text)
-            given = (len(classes), seed, self.device, cache)
+            given = (len(classes), seed, self.device, cache, weights)
             problem = Problem(inputs, shown, train, held_out, *given)
             self._fitted: FittedModel = model.fit(problem, options, log)
         self._inputs, self._train, self.classes_, self.seed_ = inputs, train, classes, seed
-        self._labels = hidden_labels(labels, train, held_out[:0])
+        self._labels = known
         self._probabilities = self._fitted.probabilities
         self._expected_entropy = self._fitted.expected_entropy
         self._left_out = self._auto.left_out if self._auto else None
@@ -419,7 +421,8 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
     def learned_graph_(self) -> LearnedGraph | None:
         """The learned graph; with "auto" the one whose views have the largest weight."""
         check_is_fitted(self, "classes_")
-        return self._fitted.learned_graph
+        found = self._fitted.learned_graph
+        return found if found is None else found.named(self._inputs.names)
 
     @property
     def view_weights_(self) -> dict[str, float] | None:
@@ -437,8 +440,8 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
     def class_shares_(self) -> NDArray[np.float64] | None:
         """How frequent the classes are taken to be among all nodes, shape (C,).
 
-        With `class_prior="auto"` a careful estimate, between the shares of the training labels and
-        those of the predictions. In the order of `classes_`; None for other models than "auto".
+        With `class_prior="auto"` an estimate between those of labels and of predictions; None for
+        other models than "auto".
         """
         check_is_fitted(self, "classes_")
         return self._auto.class_shares if self._auto else None
@@ -447,8 +450,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
     def uncertainty_(self) -> NDArray[np.float64]:
         """One minus the probability of each node's predicted class, shape (N,).
 
-        How likely the prediction is to be wrong. It tells wrong predictions from right ones at
-        least as well as the entropy does.
+        It tells wrong predictions from right ones at least as well as the entropy does.
         """
         check_is_fitted(self, "classes_")
         found: NDArray[np.float64] = 1.0 - self._probabilities.max(axis=1).astype(np.float64)
@@ -503,7 +505,11 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         check_is_fitted(self, "classes_")
         if self._edge_probability is None:
             trusts = self.observed_graph_weight_ is None or self.observed_graph_weight_ > 0.0
-            self._edge_probability = edge_probabilities(self._inputs, self._probabilities, trusts)
+            given = (self._inputs, self._probabilities, trusts)
+            try:
+                self._edge_probability = edge_probabilities(*given)
+            except InputError as error:  # so that hasattr() says no
+                raise MissingEdgesError(str(error)) from error
         return self._edge_probability
 
     def suspect_edges(self, k: int | None = None, *, threshold: float = 0.5) -> pd.DataFrame:
@@ -519,10 +525,14 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         Returns
         -------
         table : DataFrame
-            Columns source and target (node numbers, source below target), probability (that the
-            edge is real, see `edge_probability_`), source_class and target_class (predicted).
+            Columns source and target (names of the nodes, or numbers), probability (that the edge
+            is real, see `edge_probability_`), source_class and target_class (predicted).
         """
-        return suspects(self.edge_probability_, self.predict(), k, threshold)
+        found = suspects(self.edge_probability_, self.predict(), k, threshold)
+        if self._inputs.names is not None:
+            names = np.array([*self._inputs.names, None], dtype=object)[:-1]
+            found = found.assign(source=names[found["source"]], target=names[found["target"]])
+        return found
 
     def _check_saved(self) -> None:
         nodes, classes = self._inputs.n_nodes, len(self.classes_)

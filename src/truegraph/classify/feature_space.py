@@ -8,7 +8,6 @@ coordinates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -17,39 +16,47 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.saving import savable
 
 Matrix = NDArray[np.float32]
 Rows = TypeVar("Rows", bound=NDArray[np.floating[Any]])
 
-DIMENSION = 256
+DIMENSION = 256  # of coordinates: of 5,000 words few others tell nodes apart
 _SPARSE = 0.2  # density below which features are taken for words
 _LARGEST_COUNT = 10.0  # mean of the numbers that are not zero
 _FEW_FEATURES = 8  # so few have no direction to speak of: rows keep their lengths
 _UNEVEN = 0.1  # share of the columns that carry the variance below which scales are mixed
 _NUMBERS = 30_000_000  # that the coordinates of all nodes may have
-_LEAST_DIMENSION = 16
+_LEAST_DIMENSION = 16  # on however many nodes
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class FeatureSpace:
-    """How features become coordinates.
+    """How features (N, F) become coordinates (N, d): (x - shift) * scale @ components.
 
-    Attributes
-    ----------
-    shift, scale : ndarray of float64, shape (F,)
-        Columns become (x - shift) * scale; the shift of words is zero.
-    has_directions : bool
-        Whether rows get length one.
-    components : ndarray of float64, shape (F, d)
+    The shift of words is zero. Rows get length one where features have directions; with
+    `keeps_lengths` those that are mostly zero alone do. `FeatureSpace(None, F)` has no coordinates.
     """
 
-    shift: NDArray[np.float64]
-    scale: NDArray[np.float64]
-    has_directions: bool
-    components: NDArray[np.float64]
+    def __init__(
+        self, raw: csr_array | None, width: int = 0, *, keeps_lengths: bool = False
+    ) -> None:
+        if raw is None:
+            self.shift, self.scale = np.zeros(width), np.zeros(width)
+            self.has_directions, self.components = True, np.zeros((width, 0))
+            return
+        nodes, width = raw.shape
+        if 1.0 * raw.nnz < _SPARSE * nodes * width:
+            self.shift, self.scale = np.zeros(width), _rarity(raw)
+            self.has_directions = True
+        else:
+            self.shift, self.scale = _standard(raw)
+            varied = int((self.scale > 0.0).sum())
+            self.has_directions = not keeps_lengths and varied >= _FEW_FEATURES
+        scaled = _scaled(raw, self.shift, self.scale)
+        self.components = _components(scaled, self.has_directions)
 
     @property
     def dimension(self) -> int:
@@ -65,41 +72,15 @@ class FeatureSpace:
         return found.astype(np.float32)
 
     def _check_saved(self) -> None:
-        width = len(self.components)
-        if self.shift.shape != (width,) or self.scale.shape != (width,):
-            raise InputError("shift, scale and components of a feature space do not fit.")
-
-
-def feature_space(raw: csr_array, *, keeps_lengths: bool = False) -> FeatureSpace:
-    """Return the space of features (N, F) as they were given.
-
-    Parameters
-    ----------
-    raw : csr_array of shape (N, F)
-    keeps_lengths : bool
-        Whether rows keep their lengths, unless most features are zero.
-    """
-    nodes, width = raw.shape
-    if 1.0 * raw.nnz < _SPARSE * nodes * width:
-        shift, scale = np.zeros(width), _rarity(raw)
-        has_directions = True
-    else:
-        shift, scale = _standard(raw)
-        has_directions = not keeps_lengths and int((scale > 0.0).sum()) >= _FEW_FEATURES
-    components = _components(_scaled(raw, shift, scale), has_directions)
-    return FeatureSpace(shift, scale, has_directions, components)
-
-
-def no_space(width: int) -> FeatureSpace:
-    """Return the space of nodes without features of their own."""
-    return FeatureSpace(np.zeros(width), np.zeros(width), True, np.zeros((width, 0)))
+        width = len(gate.array("components", self.components, (None, None)))
+        for name in ("shift", "scale"):
+            gate.array(name, getattr(self, name), (width,))
+        if not isinstance(self.has_directions, bool):
+            raise InputError("a feature space does not say whether rows get length one.")
 
 
 def _rarity(raw: csr_array) -> NDArray[np.float64]:
-    """Return the inverse document frequency of counts, and ones for anything else.
-
-    Whole numbers that are large on average, such as pixels from 0 to 255, count nothing.
-    """
+    """Return the inverse document frequency of counts, and ones for anything else."""
     if raw.nnz == 0 or raw.data.min() < 0.0 or np.any(raw.data != np.rint(raw.data)):
         return np.ones(raw.shape[1])
     if raw.data.mean() > _LARGEST_COUNT:

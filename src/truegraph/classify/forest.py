@@ -14,59 +14,43 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
+from truegraph import gate
 from truegraph.classify.feature_space import Matrix
 from truegraph.errors import InputError
 from truegraph.saving import savable
 
 Floats = NDArray[np.float64]
 
-_TREES = 100
-_TREES_PER_FOLD = 50
-_FOLDS, _FOLDS_OF_NUMBERS = 5, 10
+_TREES, _TREES_PER_FOLD = 100, 50  # scikit-learn's usual number; half of it to choose by
+_FOLDS, _FOLDS_OF_NUMBERS = 5, 10  # each costs a forest
 _ROWS = 2_000  # that walk down all trees at once
 
 
 @savable
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees as arrays, the nodes of all trees after each other.
+    """Trees as arrays, the nodes of all trees after each other."""
 
-    Attributes
-    ----------
-    roots : ndarray of int64, shape (T,)
-    column : ndarray of int64, shape (nodes,)
-        Feature that is asked for; 0 at a leaf.
-    bound : ndarray of float64, shape (nodes,)
-        Values up to it go to the left.
-    left, right : ndarray of int64, shape (nodes,)
-        Next node; at a leaf the leaf itself.
-    shares : ndarray of float64, shape (nodes, C)
-        Of the classes at a node; for numbers their mean in one column.
-    """
-
-    roots: NDArray[np.int64]
-    column: NDArray[np.int64]
-    bound: NDArray[np.float64]
-    left: NDArray[np.int64]
-    right: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    roots: NDArray[np.int64]  # (T,)
+    column: NDArray[np.int64]  # (nodes,)
+    bound: NDArray[np.float64]  # (nodes,)
+    left: NDArray[np.int64]  # (nodes,)
+    right: NDArray[np.int64]  # (nodes,)
+    shares: NDArray[np.float64]  # (nodes, C)
 
     def _check_saved(self) -> None:
-        own = np.arange(len(self.column))
+        count = len(self.column)
+        own = np.arange(count)
         for side in (self.left, self.right):
             # A step leads to a later node or stays, so that every walk ends.
-            if side.shape != own.shape or (side < own).any() or (side >= len(own)).any():
+            if side.shape != own.shape or (side < own).any() or (side >= count).any():
                 raise InputError("the trees of a forest are no trees.")
-        if len(self.shares) != len(own) or len(self.bound) != len(own) or self.column.min() < 0:
+        if len(self.shares) != count or len(self.bound) != count or self.column.min() < 0:
             raise InputError("the parts of a forest do not fit.")
-        if self.roots.min() < 0 or self.roots.max() >= len(own):
-            raise InputError("the roots of a forest are out of range.")
+        gate.indices("roots", self.roots, count)
 
     def scores(self, table: csr_array) -> Matrix:
-        """Return the mean share (N', C) of each class, minus 1 / C, for features (N', F).
-
-        For numbers their mean (N', 1).
-        """
+        """Return the mean share (N', C) of each class, minus 1 / C, for features (N', F)."""
         classes = self.shares.shape[1]
         centre = 1.0 / classes if classes > 1 else 0.0
         used, column = np.unique(self.column, return_inverse=True)
@@ -91,24 +75,23 @@ class Forest:
 
 
 def grow_forest(
-    rows: csr_array, labels: NDArray[np.int64], classes: int, seed: int, trees: int = _TREES
+    rows: csr_array,
+    targets: NDArray[Any],
+    classes: int,
+    seed: int,
+    weights: Floats | None = None,
+    trees: int = _TREES,
 ) -> Forest:
-    """Grow a forest on labelled rows (n, F)."""
-    model = RandomForestClassifier(trees, random_state=seed % 2**32).fit(rows, labels)
+    """Grow a forest on rows (n, F) with classes or, if there are 0 classes, with numbers (n,)."""
+    kind = RandomForestClassifier if classes else RandomForestRegressor
+    model = kind(trees, random_state=seed % 2**32).fit(rows, targets, weights)
     grown = [one.tree_ for one in model.estimators_]
-    counts = np.concatenate([tree.value[:, 0, :] for tree in grown])
-    shares = np.zeros((len(counts), classes))
-    shares[:, model.classes_] = counts / counts.sum(axis=1, keepdims=True)
+    values = np.concatenate([tree.value[:, 0, :] for tree in grown])
+    if not classes:
+        return _as_arrays(grown, values)
+    shares = np.zeros((len(values), classes))
+    shares[:, model.classes_] = values / values.sum(axis=1, keepdims=True)
     return _as_arrays(grown, shares)
-
-
-def grow_regression_forest(
-    rows: csr_array, values: NDArray[np.float64], seed: int, trees: int = _TREES
-) -> Forest:
-    """Grow a forest on rows (n, F) with numbers (n,)."""
-    model = RandomForestRegressor(trees, random_state=seed % 2**32)
-    grown = [one.tree_ for one in model.fit(rows, values).estimators_]
-    return _as_arrays(grown, np.concatenate([tree.value[:, 0, :] for tree in grown]))
 
 
 def _as_arrays(grown: list[Any], shares: NDArray[np.float64]) -> Forest:
@@ -126,41 +109,34 @@ def _as_arrays(grown: list[Any], shares: NDArray[np.float64]) -> Forest:
     return Forest(roots, np.maximum(column, 0), bound, moves[0], moves[1], shares)
 
 
+def folds_of_classes(folds: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the folds (n,) of labels in at most five, so that fewer forests are grown."""
+    return np.where(folds >= 0, folds % _FOLDS, -1)
+
+
+def folds_of_numbers(count: int, seed: int) -> NDArray[np.int64]:
+    """Deal rows with numbers into folds (n,)."""
+    generator = np.random.default_rng([seed, _FOLDS_OF_NUMBERS])
+    return generator.permutation(np.arange(count) % _FOLDS_OF_NUMBERS)
+
+
 def forest_left_out(
-    rows: csr_array, labels: NDArray[np.int64], classes: int, folds: NDArray[np.int64], seed: int
-) -> NDArray[np.float64]:
-    """Return the scores (n, C) of labelled rows by forests grown without their fold.
+    rows: csr_array,
+    targets: NDArray[Any],
+    classes: int,
+    folds: NDArray[np.int64],
+    seed: int,
+    weights: Floats | None = None,
+) -> Floats:
+    """Return the scores (n, C) of rows by forests grown without their fold; 0 where that is -1.
 
     Out-of-bag predictions would be free, but with five labels of a class they are far too
     pessimistic: trees that have not seen a label have seen fewer of its class.
-
-    Parameters
-    ----------
-    rows : csr_array of shape (n, F)
-    labels : ndarray of shape (n,)
-    classes : int
-    folds : ndarray of shape (n,)
-        Negative for nodes that are never left out, whose scores are zero. Several folds are left
-        out together if there are more than five.
-    seed : int
     """
-    found = np.zeros((len(labels), classes))
-    group = np.where(folds >= 0, folds % _FOLDS, -1)
-    for fold in np.unique(group[group >= 0]):
-        out = np.flatnonzero(group == fold)
-        kept = np.flatnonzero(group != fold)
-        grown = grow_forest(rows[kept], labels[kept], classes, seed, _TREES_PER_FOLD)
+    found = np.zeros((len(targets), max(classes, 1)))
+    for fold in np.unique(folds[folds >= 0]):
+        out, kept = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        own = None if weights is None else weights[kept]
+        grown = grow_forest(rows[kept], targets[kept], classes, seed, own, _TREES_PER_FOLD)
         found[out] = grown.scores(rows[out])
-    return found
-
-
-def regression_left_out(rows: csr_array, values: NDArray[np.float64], seed: int) -> Floats:
-    """Return the predictions (n,) for rows with numbers by forests grown without their fold."""
-    generator = np.random.default_rng([seed, _FOLDS_OF_NUMBERS])
-    fold = generator.permutation(np.arange(len(values)) % _FOLDS_OF_NUMBERS)
-    found = np.empty(len(values))
-    for number in np.unique(fold):
-        out, kept = np.flatnonzero(fold == number), np.flatnonzero(fold != number)
-        grown = grow_regression_forest(rows[kept], values[kept], seed, _TREES_PER_FOLD)
-        found[out] = grown.scores(rows[out])[:, 0]
     return found

@@ -22,8 +22,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.neighbors import NearestNeighbors
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from truegraph.classify.base import asked_nodes
 from truegraph.classify.inputs import NEIGHBOURS
-from truegraph.classify.labels import check_nodes, encode_labels
+from truegraph.classify.labels import encode_labels, weights_of_labels
 from truegraph.data.adjacency import as_adjacency
 from truegraph.data.containers import UNLABELLED
 from truegraph.errors import InputError
@@ -34,7 +35,7 @@ Floats = NDArray[np.float64]
 
 _METHODS = ("spreading", "propagation")
 _RESIDUAL = 1e-8  # relative to the labels; nodes far from every label still get a sign of them
-_MAX_STEPS = 10_000
+_MAX_STEPS = 10_000  # thousands of times what conjugate gradients take
 _FAR = 20.0  # medians; exp(-400) is still a number
 
 
@@ -75,7 +76,7 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Spread labels.
 
         Parameters
@@ -84,20 +85,23 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
             None only with a graph; with both, X serves to find the neighbours of new rows.
         y : array-like of shape (n_nodes,)
             Labels of any one kind; -1, None or NaN where unknown.
+        sample_weight : array-like of shape (n_nodes,), optional
+            How much each label counts; a label of weight 0 is as good as none.
         """
         if self.method not in _METHODS:
             raise InputError(f"method={self.method!r} must be 'spreading' or 'propagation'.")
         adjacency = self._adjacency(X)
-        labels, classes = encode_labels(y)
+        labels, classes = encode_labels(y, sample_weight)
         if labels.size != adjacency.shape[0]:
             raise InputError(
                 f"y has {labels.size} entries, but the graph has {adjacency.shape[0]} nodes; give "
                 "one label per node, -1 where unknown."
             )
+        weights = weights_of_labels(sample_weight, labels)
         if self.method == "spreading":
-            found = spread_labels(adjacency, labels, len(classes), self.alpha)
+            found = spread_labels(adjacency, labels, len(classes), self.alpha, weights)
         else:
-            found = propagate_labels(adjacency, labels, len(classes))
+            found = propagate_labels(adjacency, labels, len(classes), weights)
         self.classes_ = classes
         self.label_distributions_ = found
         self.transduction_ = classes[found.argmax(axis=1)]
@@ -134,10 +138,9 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         found: Floats = self.label_distributions_
-        if X is None:
-            return found if nodes is None else found[check_nodes(nodes, found.shape[0], "nodes")]
-        if nodes is not None:
-            raise InputError("Pass either X (new rows) or nodes (fitted), not both.")
+        chosen = asked_nodes(nodes, X is not None, len(found))
+        if chosen is not None:
+            return found[chosen]
         if self._rows is None:
             raise InputError(
                 "X is given, but the fit had a graph and no rows; use nodes= for fitted nodes, or "
@@ -165,54 +168,48 @@ def _mean_of_nearest(rows: Any, new: Any, values: Floats) -> Floats:
 
 
 def spread_labels(
-    adjacency: csr_array, labels: NDArray[np.int64], n_classes: int, alpha: float = 0.99
+    adjacency: csr_array,
+    labels: NDArray[np.int64],
+    n_classes: int,
+    alpha: float = 0.99,
+    weights: Floats | None = None,
 ) -> Floats:
-    """Return the class distributions (I - alpha S)^-1 Y, S = D^-1/2 A D^-1/2.
+    """Return the class distributions (N, C) (I - alpha S)^-1 Y, S = D^-1/2 A D^-1/2.
 
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n_nodes, n_nodes)
-        Symmetric, weights >= 0.
-    labels : ndarray of int, shape (n_nodes,)
-        Class numbers; -1 where unknown.
-    n_classes : int
-    alpha : float, default=0.99
-
-    Returns
-    -------
-    ndarray of shape (n_nodes, n_classes)
-        Rows sum to one; uniform at nodes that no label reaches.
+    Labels (N,) are -1 where unknown, weights (N,) are theirs; uniform where no label reaches.
     """
     if not 0.0 <= alpha < 1.0:
         raise InputError(
             f"alpha={alpha!r} must be at least 0 and below 1; usual values are 0.8 to 0.99."
         )
     operator = eye_array(adjacency.shape[0]) - alpha * _normalised(adjacency)
-    return _distributions(_solved(csr_array(operator), _one_hot(labels, n_classes)))
+    return _distributions(_solved(csr_array(operator), _one_hot(labels, n_classes, weights)))
 
 
-def propagate_labels(adjacency: csr_array, labels: NDArray[np.int64], n_classes: int) -> Floats:
-    """Return the harmonic function: known labels kept, others the mean of their neighbours.
-
-    Parameters and result as in `spread_labels`.
-    """
+def propagate_labels(
+    adjacency: csr_array,
+    labels: NDArray[np.int64],
+    n_classes: int,
+    weights: Floats | None = None,
+) -> Floats:
+    """Return the harmonic function (N, C): known labels kept, others the mean of neighbours."""
     known = labels != UNLABELLED
     _, component = connected_components(adjacency, directed=False)
     # Elsewhere the equations have no solution, or many.
     free = ~known & np.isin(component, component[known])
-    found = _one_hot(labels, n_classes)
+    found = _one_hot(labels, n_classes, weights)
     root = np.sqrt(np.asarray(adjacency.sum(axis=1)).ravel())[free, None]
     between = _normalised(adjacency)[free]
     operator = eye_array(int(free.sum())) - between[:, free]
-    weights = csr_array(adjacency[free][:, known])
-    found[free] = _solved(csr_array(operator), (weights @ found[known]) / root) / root
+    links = csr_array(adjacency[free][:, known])
+    found[free] = _solved(csr_array(operator), (links @ found[known]) / root) / root
     return _distributions(found)
 
 
-def _one_hot(labels: NDArray[np.int64], n_classes: int) -> Floats:
+def _one_hot(labels: NDArray[np.int64], n_classes: int, weights: Floats | None) -> Floats:
     table = np.zeros((labels.size, n_classes))
     known = np.flatnonzero(labels != UNLABELLED)
-    table[known, labels[known]] = 1.0
+    table[known, labels[known]] = 1.0 if weights is None else weights[known]
     return table
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from truegraph import gate
+from truegraph.classify.problem import Problem
 from truegraph.errors import InputError
 from truegraph.saving import savable
 
-_REPEATS = 4
-_FOLDS = 10
-_PARTS = 3  # in which labels are left out of the training of networks
+_REPEATS, _FOLDS = 4, 10  # as often as is usual in cross-validation; closed forms cost little
+_PARTS = 3  # in which labels are left out of the training of networks, which costs more
 _MOST_LABELS = 2000  # that are left out in turn; more would cost their square and tell no more
 
 Nodes = NDArray[np.int64]
@@ -24,42 +26,72 @@ Floats = NDArray[np.float64]
 class TrainingLabels:
     """The labels of one fit, dealt into folds that are left out in turn.
 
-    Attributes
-    ----------
-    nodes : ndarray of int64, shape (n,)
-    labels : ndarray of int64, shape (n,)
-        Their classes.
-    classes : int
-        Number C of classes.
-    seed : int
-    folds : ndarray of int64, shape (repeats, n)
-        Fold of each node; -1 for the only node of a class, which is never left out.
+    Nodes that are tested are predicted without their own labels: training nodes that are ever left
+    out, then nodes whose labels are set aside to choose by.
     """
 
-    nodes: Nodes
-    labels: Nodes
+    nodes: Nodes  # (n,)
+    labels: Nodes  # (n,)
     classes: int
     seed: int
-    folds: NDArray[np.int64]
+    folds: Nodes  # (repeats, n), -1 for the only node of a class, which is never left out
+    aside: Nodes  # (v,), nodes that are not trained on
+    aside_labels: Nodes  # (v,)
+    weights: Floats | None = None  # (n,), one on average; None: labels count alike
+
+    @property
+    def tested_nodes(self) -> Nodes:
+        """Nodes that are tested (m,)."""
+        return np.concatenate([self.nodes[self.folds[0] >= 0], self.aside])
+
+    @property
+    def tested_labels(self) -> Nodes:
+        """Their labels (m,)."""
+        return np.concatenate([self.labels[self.folds[0] >= 0], self.aside_labels])
+
+    @property
+    def tested_weights(self) -> Floats:
+        """How much each of them counts (m,)."""
+        return np.concatenate([self.counts[self.folds[0] >= 0], np.ones(len(self.aside))])
+
+    @property
+    def counts(self) -> Floats:
+        """How much each label counts (n,)."""
+        return np.ones(len(self.nodes)) if self.weights is None else self.weights
+
+    @property
+    def class_counts(self) -> Floats:
+        """Weight of the labels of each class (C,)."""
+        return np.bincount(self.labels, self.counts, self.classes).astype(np.float64)
+
+    def of_tested(self, left_out: NDArray[Any], scores: NDArray[Any]) -> Floats:
+        """Return the scores (repeats, m, C) of tested nodes.
+
+        Parts are those of training nodes (repeats, n, C) and of all nodes (N, C).
+        """
+        rows = left_out[:, self.folds[0] >= 0]
+        if not len(self.aside):
+            return rows
+        others = np.broadcast_to(scores[self.aside], (len(rows), len(self.aside), self.classes))
+        return np.concatenate([rows, others], axis=1)
 
     def _check_saved(self) -> None:
-        fits = self.nodes.shape == self.labels.shape == (self.folds.shape[-1],)
-        if not fits or self.labels.min() < 0 or self.labels.max() >= self.classes:
-            raise InputError("training labels do not fit their nodes or classes.")
+        fits = self.nodes.shape == self.labels.shape == self.counts.shape
+        if not fits or self.folds.shape[1:] != self.nodes.shape:
+            raise InputError("training labels do not fit their nodes.")
+        if self.labels.min() < 0 or self.labels.max() >= self.classes:
+            raise InputError("training labels do not fit their classes.")
 
 
-def training_labels(labels: Nodes, train: Nodes, seed: int, classes: int) -> TrainingLabels:
-    """Return the training labels in folds; of very many a part is drawn.
-
-    Parameters
-    ----------
-    labels : ndarray of shape (N,)
-        Only those of `train` are read.
-    """
+def training_labels(problem: Problem) -> TrainingLabels:
+    """Return the training labels in folds; of very many a part is drawn."""
+    labels, train, seed = problem.labels, problem.train, problem.seed
     if len(train) > _MOST_LABELS:
         train = _part_of_classes(labels, train, seed)
-    own = labels[train]
-    return TrainingLabels(train, own, classes, seed, deal_folds(own, seed))
+    own, aside = labels[train], problem.validation[labels[problem.validation] >= 0]
+    weights = None if problem.weights is None else problem.weights[train]
+    folds = deal_folds(own, seed)
+    return TrainingLabels(train, own, problem.classes, seed, folds, aside, labels[aside], weights)
 
 
 def _part_of_classes(labels: Nodes, train: Nodes, seed: int) -> Nodes:
@@ -75,10 +107,7 @@ def _part_of_classes(labels: Nodes, train: Nodes, seed: int) -> Nodes:
 
 
 def deal_folds(labels: Nodes, seed: int) -> NDArray[np.int64]:
-    """Deal n labelled nodes into folds, class by class, several times: (repeats, n).
-
-    The only node of a class gets -1.
-    """
+    """Deal n labelled nodes into folds, class by class, several times: (repeats, n)."""
     generator = np.random.default_rng([seed, _FOLDS])
     counts = np.bincount(labels)
     several = counts[counts > 1]
@@ -96,11 +125,7 @@ def deal_folds(labels: Nodes, seed: int) -> NDArray[np.int64]:
 
 
 def balanced_folds(labels: NDArray[np.int64], nodes: Nodes, seed: int) -> list[Nodes]:
-    """Deal labelled nodes into at most `_PARTS` parts, class by class.
-
-    Every class keeps at least one node outside every part; a class with a single node is never
-    left out. Empty parts are not returned.
-    """
+    """Deal labelled nodes into at most `_PARTS` parts, class by class."""
     generator = np.random.default_rng([seed, _PARTS])
     parts: list[list[int]] = [[] for _ in range(_PARTS)]
     for label in np.unique(labels[nodes]):
@@ -115,23 +140,12 @@ def balanced_folds(labels: NDArray[np.int64], nodes: Nodes, seed: int) -> list[N
 @savable
 @dataclass(frozen=True, eq=False)
 class LeftOutLabels:
-    """Labelled nodes, predicted without their own labels.
+    """Labelled nodes, predicted without their own labels."""
 
-    Attributes
-    ----------
-    nodes : ndarray of int64, shape (m,)
-    labels : ndarray of int64, shape (m,)
-        Their classes.
-    probabilities : ndarray of float64, shape (m, C)
-        Class probabilities by classifiers that have not seen these labels.
-    weights : ndarray of float64, shape (m,), or None
-        How much each label counts; None if all count alike.
-    """
-
-    nodes: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    probabilities: Floats
-    weights: Floats | None = None
+    nodes: NDArray[np.int64]  # (m,)
+    labels: NDArray[np.int64]  # (m,)
+    probabilities: Floats  # (m, C)
+    weights: Floats | None = None  # (m,)
 
     @property
     def counts(self) -> Floats:
@@ -142,11 +156,10 @@ class LeftOutLabels:
 
     def _check_saved(self) -> None:
         count, classes = self.probabilities.shape
-        weights = np.ones(count) if self.weights is None else self.weights
-        fits = self.nodes.shape == self.labels.shape == weights.shape == (count,)
-        if not fits or self.labels.min(initial=0) < 0 or self.labels.max(initial=0) >= classes:
+        gate.indices("labels", self.labels, classes, what="class")
+        if not self.nodes.shape == self.labels.shape == self.counts.shape == (count,):
             raise InputError("left-out labels do not fit their probabilities.")
-        if self.nodes.min(initial=0) < 0 or weights.min(initial=0.0) < 0.0:
+        if self.nodes.min(initial=0) < 0 or self.counts.min(initial=0.0) < 0.0:
             raise InputError("left-out labels have negative nodes or weights.")
 
 

@@ -1,8 +1,4 @@
-"""The models of node classification by name; none loads torch before it is used.
-
-A model is a function ``fit(problem, options, log)`` with its default options. What it needs is
-imported when it is asked for.
-"""
+"""The models of node classification by name; none loads torch before it is used."""
 
 from __future__ import annotations
 
@@ -11,8 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from truegraph.classify.networks import Bayesian, Network
-from truegraph.classify.problem import FittedModel, Model, Problem
+from truegraph.classify.problem import FittedModel, Problem
 from truegraph.errors import InputError
 from truegraph.extras import import_extra
 from truegraph.fit_log import FitLog
@@ -20,62 +15,68 @@ from truegraph.suggestions import suggestion
 
 
 @dataclass(frozen=True)
-class Function:
-    """A model that is a function in a module of its own.
+class Model:
+    """A function ``fit(problem, options, log)`` of a module here, imported when it is needed.
 
-    Attributes
-    ----------
-    module, function, options : str
-        Names of the module within truegraph, of the function, and of its default options there.
-    needs_torch : bool
-    stops_early : bool
+    `options` is the name of its default options there; a network has its own. `given` is what else
+    the function takes: the name of a network, or that of the graph over which labels spread.
     """
 
     module: str
     function: str
-    options: str
+    options: str = ""
+    given: tuple[str, ...] = ()
     needs_torch: bool = True
     stops_early: bool = False
+    takes_weights: bool = False
 
     @property
     def defaults(self) -> Mapping[str, Any]:
         """Return the options with their defaults."""
-        found: Mapping[str, Any] = getattr(self._loaded(), self.options)
-        return found
+        loaded = self._loaded()
+        if self.options:
+            return dict(getattr(loaded, self.options))
+        return dict(loaded.network_class(self.given[0]).DEFAULTS)
 
     def fit(self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> FittedModel:
         """Train it."""
-        found: FittedModel = getattr(self._loaded(), self.function)(problem, options, log)
+        function = getattr(self._loaded(), self.function)
+        found: FittedModel = function(problem, options, log, *self.given)
         return found
 
     def _loaded(self) -> Any:
         if self.needs_torch:
             import_extra("torch")
-        return import_module(f"truegraph.{self.module}")
+        return import_module(f"truegraph.classify.{self.module}")
 
 
-def _baseline(function: str, options: str) -> Function:
-    return Function("classify.baselines", function, options, needs_torch=False)
+def _network(name: str, *, stops_early: bool = False) -> Model:
+    return Model("networks", "fit_network", given=(name,), stops_early=stops_early)
+
+
+def _closed_form(function: str, options: str, *given: str) -> Model:
+    """Return a model that needs no torch and takes weights of labels."""
+    return Model("baselines", function, options, given, needs_torch=False, takes_weights=True)
 
 
 #: All models.
 MODELS: Mapping[str, Model] = {
-    "auto": Function("classify.auto", "fit_auto", "AUTO_DEFAULTS", needs_torch=False),
-    "gcn": Network("gcn"),
-    "chebynet": Network("chebynet"),
-    "gat": Network("gat", stops_early=True),
-    "dfnet-att": Network("dfnet-att"),
-    "sbm-gcn": Network("sbm-gcn", stops_early=True),
-    "mlp": Network("mlp"),
-    "appnp": Network("appnp"),
-    "logistic-regression": _baseline("logistic_regression", "LOGISTIC_DEFAULTS"),
-    "label-propagation": _baseline("label_propagation", "PROPAGATION_DEFAULTS"),
-    "label-spreading": _baseline("label_spreading", "SPREADING_DEFAULTS"),
-    "learned-spreading": _baseline("learned_spreading", "SPREADING_DEFAULTS"),
-    "bgcn-parametric": Bayesian("parametric_bgcn", "parametric_bgcn", "PARAMETRIC_DEFAULTS"),
-    "bgcn": Bayesian("algorithm1", "algorithm1", "BGCN_DEFAULTS"),
-    "bgcn-refined": Function("classify.propagation", "refined", "REFINED_DEFAULTS"),
-    "bgcn-fast": Function("classify.propagation", "fast", "FAST_DEFAULTS"),
+    "auto": Model("auto", "fit_auto", "AUTO_DEFAULTS", needs_torch=False, takes_weights=True),
+    "gcn": _network("gcn"),
+    "chebynet": _network("chebynet"),
+    "gat": _network("gat", stops_early=True),
+    "dfnet-att": _network("dfnet-att"),
+    "sbm-gcn": _network("sbm-gcn", stops_early=True),
+    "mlp": _network("mlp"),
+    "appnp": _network("appnp"),
+    "logistic-regression": _closed_form("LogisticModel", "LOGISTIC_DEFAULTS"),
+    "label-propagation": _closed_form("SpreadingModel", "PROPAGATION_DEFAULTS", "observed"),
+    "label-spreading": _closed_form("SpreadingModel", "SPREADING_DEFAULTS", "nearest"),
+    "learned-spreading": _closed_form("SpreadingModel", "SPREADING_DEFAULTS", "learned"),
+    "bgcn-parametric": Model("networks", "fit_parametric_bgcn", "PARAMETRIC_DEFAULTS"),
+    "bgcn": Model("networks", "fit_bgcn", "BGCN_DEFAULTS"),
+    "bgcn-refined": Model("propagation", "refined", "REFINED_DEFAULTS"),
+    "bgcn-fast": Model("propagation", "fast", "FAST_DEFAULTS"),
 }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
@@ -15,15 +15,17 @@ from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.problem import Problem, row_scaling
 from truegraph.data.operators import normalise_features
 from truegraph.evaluation.samples import mean_of_samples
-from truegraph.extras import import_extra
 from truegraph.fit_log import FitLog
 from truegraph.learning.learned import LearnedGraph
+from truegraph.paper.algorithm1 import BGCN_DEFAULTS, BayesianGCN, algorithm1
 from truegraph.paper.networks import network_class
+from truegraph.paper.networks.base import NodeNetwork
+from truegraph.paper.parametric_bgcn import PARAMETRIC_DEFAULTS, parametric_bgcn
+from truegraph.paper.step import stream
+from truegraph.paper.training import Training, predict_proba, sample_proba
 from truegraph.saving import savable
 
-if TYPE_CHECKING:  # loaded only where a network is used
-    from truegraph.paper.algorithm1 import BayesianGCN
-    from truegraph.paper.networks.base import NodeNetwork
+__all__ = ["BGCN_DEFAULTS", "PARAMETRIC_DEFAULTS", "FittedNetwork", "network_class"]
 
 # The accuracy on few nodes is soon perfect, and then GAT's rule would not stop for hours.
 _FEW_VALIDATION, _EPOCHS_IF_FEW = 100, 1000
@@ -32,50 +34,26 @@ _FEW_VALIDATION, _EPOCHS_IF_FEW = 100, 1000
 @savable
 @dataclass(eq=False)
 class FittedNetwork:
-    """What a network learned, to be applied to any graph.
+    """What a network learned, to be applied to any graph."""
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-    expected_entropy : ndarray of float32, shape (N,), or None
-    learned_graph : LearnedGraph or None
-    network : str
-        A name of `truegraph.paper.networks.CLASSIFIERS`.
-    features : int
-        Number F of features.
-    options : dict
-        Of the network.
-    weights : dict of str to Tensor, shape (S, ...)
-        The first dimension counts samples of the weights.
-    passes : int
-        With dropout, of each sample; 0: one without.
-    seed : int
-        Of these passes.
-    scaling : {"sum", "length"}
-        How the rows of its features are normalised.
-    """
-
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32] | None
+    probabilities: NDArray[np.float32]  # (N, C)
+    expected_entropy: NDArray[np.float32] | None  # (N,)
     learned_graph: LearnedGraph | None
-    network: str
+    network: str  # a name of `truegraph.paper.networks.CLASSIFIERS`
     features: int
     options: dict[str, Any]
-    weights: dict[str, Any]
-    passes: int
-    seed: int
-    scaling: str
+    weights: dict[str, Any]  # tensors (S, ...) of S samples
+    passes: int  # with dropout, of each sample; 0: one without
+    seed: int  # of these passes
+    scaling: str  # how the rows of its features are normalised: by "sum" or by "length"
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the nodes of other inputs."""
         features = normalise_features(inputs.raw, by=self.scaling)
-        found, _ = mean_of_samples(self.samples(inputs.graph, features))
+        found, _ = mean_of_samples(self._samples(inputs.graph, features))
         return found
 
-    def samples(self, graph: csr_array, features: csr_array) -> Iterator[NDArray[np.float32]]:
-        """Yield what each sample predicts (N', C) on a graph (N', N') with features (N', F)."""
-        from truegraph.paper.training import predict_proba, sample_proba
-
+    def _samples(self, graph: csr_array, features: csr_array) -> Iterator[NDArray[np.float32]]:
         network = self._network()
         for number in range(len(next(iter(self.weights.values())))):
             network.load_state_dict({name: each[number] for name, each in self.weights.items()})
@@ -85,8 +63,6 @@ class FittedNetwork:
                 yield predict_proba(network, graph, features)
 
     def _network(self) -> NodeNetwork:
-        from truegraph.paper.step import stream
-
         kind, classes = network_class(self.network), self.probabilities.shape[1]
         device = next(iter(self.weights.values())).device
         found: NodeNetwork = kind(self.features, classes, stream(0, 0), self.options).to(device)
@@ -97,82 +73,47 @@ class FittedNetwork:
         self._network().load_state_dict(first)  # raises where names or shapes do not fit
 
 
-@dataclass(frozen=True)
-class Network:
-    """A model by name: a network of `truegraph.paper`, trained on the observed graph."""
-
-    name: str
-    stops_early: bool = False
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        """Return the options with their defaults."""
-        import_extra("torch")
-        found: Mapping[str, Any] = network_class(self.name).DEFAULTS
-        return found
-
-    def fit(
-        self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-    ) -> FittedNetwork:
-        """Train, and predict without dropout."""
-        import_extra("torch")
-        from truegraph.paper.algorithm1 import BayesianGCN
-        from truegraph.paper.training import Training, predict_proba
-
-        training = Training(self.name, problem, self._limited(problem, options, log))
-        if row_scaling(problem.inputs) != problem.inputs.normalised_by:
-            log.note("features are dense counts: rows are divided by length, not by sum")
-        with log.stage(self.name):
-            network = training.run(problem.graph, progress=log.progress)
-            found = predict_proba(network, problem.graph, problem.features)
-            means, entropies = mean_of_samples([found])
-        trained = BayesianGCN(network, [network.state_dict()], 0, means, entropies)
-        return fitted_network(trained, problem)
-
-    def _limited(
-        self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-    ) -> Mapping[str, Any] | None:
-        """Return the options with fewer epochs where few validation nodes say when to stop."""
-        is_vague = self.stops_early and len(problem.validation) < _FEW_VALIDATION
-        if not is_vague or "epochs" in (options or {}):
-            return options
-        log.note(f"few validation nodes: at most {_EPOCHS_IF_FEW} epochs unless set")
-        return {**(options or {}), "epochs": min(self.defaults["epochs"], _EPOCHS_IF_FEW)}
+def fit_network(
+    problem: Problem, options: Mapping[str, Any] | None, log: FitLog, name: str
+) -> FittedNetwork:
+    """Train a network of `truegraph.paper` on the observed graph, and predict without dropout."""
+    training = Training(name, problem, _limited(name, problem, options, log))
+    if row_scaling(problem.inputs) != problem.inputs.normalised_by:
+        log.note("features are dense counts: rows are divided by length, not by sum")
+    with log.stage(name):
+        network = training.run(problem.graph, progress=log.progress)
+        found = predict_proba(network, problem.graph, problem.features)
+        means, entropies = mean_of_samples([found])
+    return _fitted(BayesianGCN(network, [network.state_dict()], 0, means, entropies), problem)
 
 
-@dataclass(frozen=True)
-class Bayesian:
-    """A model by name: a Bayesian GCN, by the names of its module, function and options."""
-
-    module: str
-    function: str
-    options: str
-    stops_early: bool = False
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        """Return the options with their defaults."""
-        found: Mapping[str, Any] = getattr(self._loaded(), self.options)
-        return found
-
-    def fit(
-        self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog
-    ) -> FittedNetwork:
-        """Train it."""
-        run = getattr(self._loaded(), self.function)
-        return fitted_network(run(problem, options, log), problem)
-
-    def _loaded(self) -> Any:
-        import_extra("torch")
-        return import_module(f"truegraph.paper.{self.module}")
+def fit_bgcn(problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> FittedNetwork:
+    """Fit the paper's Bayesian GCN."""
+    return _fitted(algorithm1(problem, options, log), problem)
 
 
-def fitted_network(found: BayesianGCN, problem: Problem) -> FittedNetwork:
-    """Return a model of trained weights."""
-    import torch
+def fit_parametric_bgcn(
+    problem: Problem, options: Mapping[str, Any] | None, log: FitLog
+) -> FittedNetwork:
+    """Fit the Bayesian GCN of Zhang et al."""
+    return _fitted(parametric_bgcn(problem, options, log), problem)
 
+
+def _limited(
+    name: str, problem: Problem, options: Mapping[str, Any] | None, log: FitLog
+) -> Mapping[str, Any] | None:
+    """Return the options with fewer epochs where few validation nodes say when to stop."""
+    usual = network_class(name).DEFAULTS
+    is_vague = "patience" in usual and len(problem.validation) < _FEW_VALIDATION
+    if not is_vague or "epochs" in (options or {}):
+        return options
+    log.note(f"few validation nodes: at most {_EPOCHS_IF_FEW} epochs unless set")
+    epochs = min(usual["epochs"], _EPOCHS_IF_FEW)
+    return {**(options or {}), "epochs": epochs}
+
+
+def _fitted(found: BayesianGCN, problem: Problem) -> FittedNetwork:
     network, states = found.network, found.weights
-    weights = {name: torch.stack([state[name] for state in states]) for name in states[0]}
     return FittedNetwork(
         found.probabilities,
         found.expected_entropy if found.passes or len(states) > 1 else None,
@@ -180,7 +121,7 @@ def fitted_network(found: BayesianGCN, problem: Problem) -> FittedNetwork:
         network.name,
         network.features,
         vars(network.options),
-        weights,
+        {name: torch.stack([state[name] for state in states]) for name in states[0]},
         found.passes,
         problem.seed,
         row_scaling(problem.inputs),

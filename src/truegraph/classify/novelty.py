@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 from threadpoolctl import threadpool_limits
 
-from truegraph.classify.feature_space import Matrix, feature_space, unit_rows
+from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.point_graphs import row_operator
 from truegraph.evaluation.samples import entropy
@@ -37,25 +37,11 @@ Scores = NDArray[np.float64]
 def novelty_parts(
     inputs: NodeInputs, probabilities: NDArray[np.floating], train: NDArray[np.int64]
 ) -> dict[str, Scores]:
-    """Return how strange each node is in each way that can be told.
-
-    Parameters
-    ----------
-    inputs : NodeInputs
-    probabilities : ndarray of shape (N, C)
-        Of the classes.
-    train : ndarray of int64, shape (n,)
-        Labelled nodes.
-
-    Returns
-    -------
-    dict of str to ndarray of shape (N,)
-        "class" always, "features" if there are features, "neighbours" if there is a graph too.
-    """
+    """Return how strange each node is in each way that can be told."""
     found = {"class": entropy(probabilities)}
     if inputs.features_from != "given":
         return found
-    points = unit_rows(feature_space(inputs.raw).coordinates(inputs.raw))
+    points = unit_rows(FeatureSpace(inputs.raw).coordinates(inputs.raw))
     if points.shape[1] == 0:
         return found
     if inputs.graph_from == "given" and inputs.graph.nnz:

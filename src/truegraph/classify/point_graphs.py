@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, diags_array
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from truegraph import gate
 from truegraph.classify.feature_space import Matrix, unit_rows
 from truegraph.classify.inputs import NEIGHBOURS, distance_graph
 from truegraph.data.operators import normalised_adjacency, without_diagonal
@@ -21,47 +20,47 @@ from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.learning.settings import Settings
 from truegraph.saving import savable
 
-RESTART, STEPS = 0.1, 10
-_LEARNED_DIMENSION = 64
+RESTART, STEPS = 0.1, 10  # of personalised PageRank, as usual in APPNP
+_LEARNED_DIMENSION = 64  # lab/choose/auto_graphs.py
 _MANY_NODES = 50_000
 _FEW_DIMENSIONS = 16  # the search among many nodes costs ever more with the dimension
-_EDGES = 600_000.0
-_LEAST_DEGREE = 10.0
-_JOINED = 10  # fitted nodes that a new one is joined to
-_STRUCTURE = 128
+# More nodes than these allow 100 edges each get fewer, but not below.
+EDGES, LEAST_DEGREE = 600_000.0, 10.0
+_JOINED = 10  # fitted nodes that a new one is joined to, as many as nearest neighbours
+_STRUCTURE = 128  # axes of which nodes are linked: half of those of the features
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class PointGraph:
-    """A graph learned from points, which new points can join.
+    """A graph learned from coordinates (N, d), which new points can join.
 
-    Attributes
-    ----------
-    adjacency : csr_array of shape (N, N)
-    learned : LearnedGraph or None
-        None for the graph of nearest neighbours.
-    axes : ndarray of float64, shape (d, k)
-        From coordinates to the points that distances are measured between.
-    has_directions : bool
-        Whether points have length one.
+    Distances are measured between the points in its leading axes (d, k), of length one where they
+    have directions. Without a degree it is the graph of the 10 nearest neighbours.
     """
 
-    adjacency: csr_array
-    learned: LearnedGraph | None
-    axes: NDArray[np.float64]
-    has_directions: bool
+    def __init__(self, coordinates: Matrix, degree: float | None, has_directions: bool) -> None:
+        nodes = len(coordinates)
+        dimension = _LEARNED_DIMENSION if nodes <= _MANY_NODES else _FEW_DIMENSIONS
+        self.axes = leading_axes(coordinates, dimension)
+        self.has_directions = has_directions
+        self.learned: LearnedGraph | None = None
+        distance = EmbeddingDistance(_points(coordinates, self.axes, has_directions))
+        if degree is None:
+            self.adjacency = distance_graph(distance, NEIGHBOURS)
+        else:
+            self.learned = learn(distance, Settings(degree=allowed_degree(degree, nodes)))
+            self.adjacency = self.learned.adjacency
 
     def _check_saved(self) -> None:
-        if self.adjacency.shape[0] != self.adjacency.shape[1] or self.axes.ndim != 2:
+        gate.array("axes", self.axes, (None, None))
+        nodes = self.adjacency.shape[0]
+        if self.adjacency.shape[1] != nodes or not isinstance(self.has_directions, bool):
             raise InputError("a learned graph and its axes do not fit.")
+        if self.learned is not None and self.learned.n_nodes != nodes:
+            raise InputError("a learned graph has other nodes than its matrix.")
 
     def joined(self, coordinates: Matrix) -> csr_array:
-        """Return the graph with the rows after the fitted ones joined to their nearest fitted.
-
-        New rows learn from fitted ones, not the other way round, so that each is predicted alike in
-        any company.
-        """
+        """Return the graph with the rows after the fitted ones joined to their nearest fitted."""
         graph = self.adjacency
         fitted, total = graph.shape[0], len(coordinates)
         if total == fitted:
@@ -76,27 +75,14 @@ class PointGraph:
         return csr_array(old + added)
 
 
-def learn_from(
-    coordinates: Matrix, degree: float | None, has_directions: bool
-) -> PointGraph | None:
-    """Learn a graph from coordinates (N, d); None where most nodes have a twin.
-
-    Without a degree it is the graph of the 10 nearest neighbours.
+def can_learn_from(coordinates: Matrix) -> bool:
+    """Whether a graph can be learned from coordinates (N, d): not where most nodes have a twin.
 
     Nodes with equal features are at distance zero from each other in any number, and which of them
     are neighbours would be chance.
     """
-    nodes = len(coordinates)
-    if coordinates.shape[1] == 0 or nodes < 3 or _twins(coordinates) > 0.5:
-        return None
-    dimension = _LEARNED_DIMENSION if nodes <= _MANY_NODES else _FEW_DIMENSIONS
-    axes = leading_axes(coordinates, dimension)
-    points = _points(coordinates, axes, has_directions)
-    distance = EmbeddingDistance(points)
-    if degree is None:
-        return PointGraph(distance_graph(distance, NEIGHBOURS), None, axes, has_directions)
-    learned = learn(distance, Settings(degree=allowed_degree(degree, nodes)))
-    return PointGraph(learned.adjacency, learned, axes, has_directions)
+    nodes, width = coordinates.shape
+    return width > 0 and nodes >= 3 and _twins(coordinates) <= 0.5
 
 
 def _twins(coordinates: Matrix) -> float:
@@ -109,7 +95,7 @@ def _twins(coordinates: Matrix) -> float:
 
 def allowed_degree(degree: float, nodes: int) -> float:
     """Return the edges per node to ask for: fewer on few nodes, and on many."""
-    most = max(_LEAST_DEGREE, min(nodes / 20.0, _EDGES / nodes))
+    most = max(LEAST_DEGREE, min(nodes / 20.0, EDGES / nodes))
     return float(min(degree, most, nodes - 1.0))
 
 

@@ -122,18 +122,7 @@ def check_smoothing(smoothing: Any, is_possible: bool) -> float:
 def check_calibration(
     calibration: Any, classes: NDArray[Any], train: NDArray[np.int64], n_nodes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return nodes that were set aside and the numbers of their classes, checked.
-
-    Parameters
-    ----------
-    calibration : pair of array-likes of shape (m,)
-        Nodes and their labels.
-    classes : ndarray of shape (C,)
-        Sorted names of the classes.
-    train : ndarray of int64
-        Nodes whose labels were used for training.
-    n_nodes : int
-    """
+    """Return nodes that were set aside and the numbers of their classes, checked."""
     if not isinstance(calibration, tuple | list) or len(calibration) != 2:
         raise InputError("calibration must be a pair (nodes, labels) of labels set aside.")
     nodes = gate.indices("nodes of calibration", np.atleast_1d(np.asarray(calibration[0])), n_nodes)
@@ -168,20 +157,7 @@ def sets_from_left_out(
     coverage: float,
     class_conditional: bool = False,
 ) -> PredictionSets:
-    """Return the sets of nodes with thresholds from left-out training labels.
-
-    Parameters
-    ----------
-    left_out : LeftOutLabels
-    probabilities : ndarray of shape (n, C)
-        Of the nodes that sets are asked for.
-    unlabelled : ndarray of shape (m, C)
-        Class probabilities of all unlabelled nodes.
-    classes : ndarray of shape (C,)
-    coverage : float
-    class_conditional : bool
-        Whether each class has a threshold of its own.
-    """
+    """Return the sets of nodes with thresholds from left-out training labels."""
     asked: Iterable[int | None] = range(len(classes)) if class_conditional else (None,)
     found = [cross_threshold(left_out, unlabelled, coverage, only) for only in asked]
     scores = set_scores(probabilities)
@@ -195,17 +171,7 @@ def sets_from_calibration(
     coverage: float,
     class_conditional: bool = False,
 ) -> PredictionSets:
-    """Return the sets of nodes with scores (n, C) with thresholds from labels set aside.
-
-    Parameters
-    ----------
-    scores : ndarray of shape (n, C)
-        Of the nodes that sets are asked for.
-    calibration : pair of ndarrays of shape (m, C) and (m,)
-        Scores and classes of the nodes whose labels were set aside.
-    classes, coverage, class_conditional
-        As in `sets_from_left_out`.
-    """
+    """Return the sets of nodes with scores (n, C) with thresholds from labels set aside."""
     theirs, labels = calibration
     own = theirs[np.arange(len(labels)), labels]
     parts = [own]
@@ -227,16 +193,7 @@ def _sets(
 def set_scores(
     probabilities: NDArray[np.floating], graph: csr_array | None = None, smoothing: float = 0.0
 ) -> Scores:
-    """Return the score of every class, small ones are believed: (n, C).
-
-    Parameters
-    ----------
-    probabilities : ndarray of shape (n, C)
-    graph : csr_array of shape (n, n), optional
-    smoothing : float
-        Share, from 0 to 1, of the mean over the neighbours in the graph, as in DAPS; nodes without
-        neighbours keep their own scores.
-    """
+    """Return the score of every class, small ones are believed: (n, C)."""
     found: Scores = 1.0 - np.asarray(probabilities, dtype=np.float64)
     if graph is not None and smoothing > 0.0:
         weight = np.asarray(graph.sum(axis=1)).ravel()[:, None]
@@ -264,18 +221,7 @@ def cross_threshold(
     coverage: float,
     only: int | None = None,
 ) -> float:
-    """Return the threshold from left-out labels and the probabilities of unlabelled nodes.
-
-    Parameters
-    ----------
-    left_out : LeftOutLabels
-    probabilities : ndarray of shape (n, C)
-        Of the unlabelled nodes.
-    coverage : float
-        Between 0 and 1.
-    only : int, optional
-        A class: the threshold is then for nodes of this class.
-    """
+    """Return the threshold from left-out labels and the probabilities of unlabelled nodes."""
     some = probabilities[:: max(1, -(-len(probabilities) // _MOST_NODES))]
     chances, believed = np.asarray(some, dtype=np.float64), set_scores(some)
     labels = left_out.labels

@@ -5,11 +5,10 @@ Labels that a model must not see are -1 in a `Problem` before anything looks at 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,43 +17,24 @@ from scipy.sparse import csr_array
 from truegraph.classify.inputs import NodeInputs
 from truegraph.data.containers import UNLABELLED
 from truegraph.data.operators import normalise_features
-from truegraph.fit_log import FitLog
 from truegraph.learning.learned import LearnedGraph
 
-_SHORTEST = 0.1  # median length of rows of sum one
+_SHORTEST = 0.1  # median length of rows of sum one, see `row_scaling`
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """One task of node classification.
-
-    Attributes
-    ----------
-    inputs : NodeInputs
-        Features and observed graph of N nodes.
-    labels : ndarray of int64, shape (N,)
-        Classes; -1 where unknown or hidden.
-    train : ndarray of int64, shape (n,)
-        Labelled nodes to train on.
-    validation : ndarray of int64, shape (v,)
-        Labelled nodes by which training stops; empty for models that do not stop early.
-    classes : int
-        Number C of classes.
-    seed : int
-    device : str
-        Of torch.
-    cache : Path or None
-        Folder of embeddings computed before.
-    """
+    """One task of node classification on N nodes with C classes."""
 
     inputs: NodeInputs
-    labels: NDArray[np.int64]
-    train: NDArray[np.int64]
-    validation: NDArray[np.int64]
+    labels: NDArray[np.int64]  # (N,), -1 where unknown or hidden
+    train: NDArray[np.int64]  # (n,), labelled nodes to train on
+    validation: NDArray[np.int64]  # (v,), by which training stops, or empty
     classes: int
     seed: int
     device: str = "cpu"
-    cache: Path | None = None
+    cache: Path | None = None  # folder of embeddings computed before
+    weights: NDArray[np.float64] | None = None  # (N,), of the labels, mean one over `train`
 
     @property
     def graph(self) -> csr_array:
@@ -75,51 +55,15 @@ class Problem:
 class FittedModel(Protocol):
     """What the fit of any model returns: an object of a savable class.
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-        Of the fitted nodes.
-    expected_entropy : ndarray of float32, shape (N,), or None
-        Mean over the samples of the weights, or over the views, of the entropy of each in nats;
-        None for models without samples.
-    learned_graph : LearnedGraph or None
+    The expected entropy is the mean over samples of the weights, or over views; None without.
     """
 
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32] | None
+    probabilities: NDArray[np.float32]  # (N, C)
+    expected_entropy: NDArray[np.float32] | None  # (N,)
     learned_graph: LearnedGraph | None
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
-        """Return the class probabilities (N', C) of the fitted nodes with new ones after them.
-
-        Parameters
-        ----------
-        inputs : NodeInputs
-            Of N' nodes, from `truegraph.classify.new_nodes.extend_inputs`.
-        """
-
-
-class Model(Protocol):
-    """A model by name: what the registry `truegraph.classify.models.MODELS` holds.
-
-    Attributes
-    ----------
-    defaults : mapping
-        The options it takes, with their defaults.
-    stops_early : bool
-        Whether it needs validation nodes.
-    """
-
-    @property
-    def defaults(self) -> Mapping[str, Any]:
-        """Return the options with their defaults."""
-
-    @property
-    def stops_early(self) -> bool:
-        """Whether it needs validation nodes."""
-
-    def fit(self, problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> FittedModel:
-        """Train it."""
+        """Return the class probabilities (N', C) of the fitted nodes with new ones after them."""
 
 
 def hidden_labels(

@@ -1,27 +1,25 @@
 r"""Bayesian graph learning around predictions that are propagated: "bgcn-refined", "bgcn-fast".
 
-1. `_classify`: an ensemble of APPNP on the observed graph, one member on features whose rows have
-   sum one and one on rows of length one; both are sampled by Monte Carlo dropout, tempered to the
-   same mean confidence and averaged.
+1. `_classify`: APPNP on the observed graph, sampled by Monte Carlo dropout.
 2. `_round_graph`, then `_classify` again: the labels of the current prediction (training nodes keep
-   theirs) give D2, an embedding gives D1, D = D1 + delta D2 the most probable graph; new members
-   are trained on it and predict on the observed graph. That is the new prediction, and a new round
+   theirs) give D2, an embedding gives D1, D = D1 + delta D2 the most probable graph; a new network
+   is trained on it and predicts on the observed graph. That is the new prediction, and a new round
    can begin.
 3. `_step_shares`: a round counts by how much more confident it is, on average over the nodes, than
    the first prediction; what the rounds do not earn, the first prediction keeps. Both predict on
-   the observed graph: members that find it no clearer than before were trained on a graph that does
-   not fit. No label is needed for that. The mean by these shares is the prediction.
+   the observed graph: a network that finds it no clearer than before was trained on a graph that
+   does not fit. No label is needed for that. The mean by these shares is the prediction.
 4. `left_out_predictions`: labelled nodes, left out of training in turn, say how confident the first
    prediction should be; the result, meant to be at least as good, is made no less confident.
 
-"bgcn-fast" is the same with an embedding that needs no training, one scaling of the features, the
-probabilities themselves in D2, and one round.
+"bgcn-fast" is the same with an embedding that needs no training, the probabilities themselves in
+D2, and one round. It is the trained member of "auto".
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -38,6 +36,7 @@ from truegraph.classify.calibration import (
 )
 from truegraph.classify.inputs import NodeInputs, distance_graph, neighbour_graph
 from truegraph.classify.left_out import all_wrong, balanced_folds, standard_errors
+from truegraph.classify.point_graphs import EDGES, LEAST_DEGREE
 from truegraph.classify.problem import Problem
 from truegraph.errors import InputError
 from truegraph.evaluation.samples import mean_of_samples
@@ -58,8 +57,6 @@ from truegraph.seeds import derived_seed
 #:
 #: rounds : int
 #:     How often a graph is learned from the current prediction.
-#: scalings : sequence of {"sum", "length"}
-#:     How rows of features are normalised, one member for each.
 #: label_distance : {"hard", "soft"}
 #:     Whether predicted classes or their probabilities make D2.
 #: graph : {"learned", "nearest", "none"}
@@ -71,12 +68,11 @@ from truegraph.seeds import derived_seed
 #: samples : int
 #:     Passes with dropout.
 #: network_options : mapping or None
-#:     Of the members, those of "appnp".
+#:     Those of "appnp".
 REFINED_DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
         **GRAPH_DEFAULTS,
         "rounds": 2,
-        "scalings": ("sum", "length"),
         "label_distance": "hard",
         "graph": "learned",
         "safeguard": (0.01, 0.05),
@@ -89,109 +85,56 @@ FAST_DEFAULTS: Mapping[str, Any] = MappingProxyType(
         **REFINED_DEFAULTS,
         "embedding": "svd",
         "rounds": 1,
-        "scalings": ("length",),
         "label_distance": "soft",
         "safeguard": (-0.01, 0.01),  # soft labels do not confirm themselves
     }
 )
-_SCALINGS = ("sum", "length")
-_EDGES = 600_000.0  # more nodes than these allow 100 edges each get fewer, but not below:
-_LEAST_DEGREE = 10.0
 _MANY_NODES = 50_000
 _FEW_DIMENSIONS = 16  # the search among many nodes costs ever more with the dimension
-_GRAPHLESS = "without the graph"
-# lab/choose/bgcn_refined.py
-_WORSE = (-4.0, -2.0)  # standard errors: from nothing to all of a share
-_BETTER = 2.0  # standard errors by which features alone must be better for a graph to be left
+_BETTER = 2.0  # standard errors by which features alone must win; lab/choose/bgcn_refined.py
 _FOLD_STREAM, _STEP_STREAM = 8, 16  # of the seed
 
-Prediction = tuple[NDArray[np.float32], NDArray[np.float32]]  # (N, C), and expected entropy (N,)
+Nodes = NDArray[np.int64]
+Chances = NDArray[np.float32]
+Prediction = tuple[Chances, Chances]  # (N, C), and expected entropy (N,)
 
 
 @savable
-@dataclass(frozen=True, eq=False)
 class PropagationModel:
-    """Ensembles of APPNP whose average is the prediction.
+    """Networks, one per step that counts, whose average by their shares is the prediction.
 
-    Attributes
-    ----------
-    probabilities : ndarray of float32, shape (N, C)
-    expected_entropy : ndarray of float32, shape (N,)
-    learned_graph : LearnedGraph or None
-        Of the last round.
-    ensembles : list of AppnpEnsemble
-        One per step that counts.
-    temperatures, shares : list of list of float
-        Of the members of each: at which their samples are tempered, and their part of the average.
-    samples : int
-        Passes with dropout.
-    temperature : float
-        At which the average is tempered.
-    on_neighbours : bool
-        Whether the nearest neighbours of the features take the place of the observed graph.
+    `temperature` is that of the average. With `on_neighbours` the nearest neighbours of the
+    features take the place of the observed graph.
     """
 
-    probabilities: NDArray[np.float32]
-    expected_entropy: NDArray[np.float32]
-    learned_graph: LearnedGraph | None
-    ensembles: list[AppnpEnsemble]
-    temperatures: list[list[float]]
-    shares: list[list[float]]
-    samples: int
-    temperature: float
-    on_neighbours: bool
+    def __init__(
+        self,
+        mean: Prediction,
+        learned: LearnedGraph | None,
+        networks: list[AppnpEnsemble],
+        shares: list[float],
+        samples: int,
+        temperature: float,
+    ) -> None:
+        found = tempered(mean[0], temperature)
+        self.probabilities = found.astype(np.float32)
+        self.expected_entropy = moved_entropy(mean[1], mean[0], found)
+        self.learned_graph = learned
+        self.networks, self.shares = networks, shares
+        self.samples, self.temperature = samples, temperature
+        self.on_neighbours = False
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the fitted nodes with new ones after them."""
-        features = inputs.features
-        graph = neighbour_graph(features)[0] if self.on_neighbours else inputs.graph
-        found, shares = [], []
-        for ensemble, heat, own in zip(self.ensembles, self.temperatures, self.shares, strict=True):
-            passes = ensemble.sample_proba(self.samples, graph, features)
-            means, entropies = mean_of_samples(tempered(one, np.array(heat)) for one in passes)
-            found += list(zip(means, entropies, strict=True))
-            shares += own
-        return tempered(_mean_of(found, shares)[0], self.temperature).astype(np.float32)
+        graph = neighbour_graph(inputs.features)[0] if self.on_neighbours else inputs.graph
+        found = [_sampled(one, self.samples, graph, inputs.features) for one in self.networks]
+        return tempered(_mean_of(found, self.shares)[0], self.temperature).astype(np.float32)
 
     def _check_saved(self) -> None:
         if not 1 <= self.samples <= 10_000:  # they are drawn anew and not stored
             raise InputError(f"samples={self.samples} must be between 1 and 10000.")
-        if not len(self.ensembles) == len(self.temperatures) == len(self.shares):
-            raise InputError("ensembles, temperatures and shares do not fit.")
-
-
-@dataclass(frozen=True, eq=False)
-class LeftOut:
-    """Predictions of members for labelled nodes that were left out of training.
-
-    Attributes
-    ----------
-    nodes : ndarray of int64, shape (m,)
-    folds : ndarray of int64, shape (m,)
-        Those of one fold were left out together.
-    labels : ndarray of int64, shape (m,)
-    chances : dict of str to ndarray of float32, shape (m, C)
-        Trained on the observed graph with each scaling, the usual one last, and with the usual one
-        on the features alone.
-    """
-
-    nodes: NDArray[np.int64]
-    folds: NDArray[np.int64]
-    labels: NDArray[np.int64]
-    chances: dict[str, NDArray[np.float32]]
-
-    @property
-    def usual(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
-        """The nodes, their folds, and the predictions with the usual scaling."""
-        return self.nodes, self.folds, self.chances["length"]
-
-    def densities(self, name: str) -> NDArray[np.float64]:
-        """Return the log densities (m,) of the labels at the best temperature."""
-        chances = self.chances[name]
-        fitting = tempered(chances, fitted_temperature(chances, self.labels))
-        own = fitting[np.arange(len(self.labels)), self.labels]
-        found: NDArray[np.float64] = np.log(np.maximum(own, 1e-12))
-        return found
+        if len(self.networks) != len(self.shares) or not self.temperature > 0.0:
+            raise InputError("networks, shares and temperature do not fit.")
 
 
 def refined(problem: Problem, options: Mapping[str, Any] | None, log: FitLog) -> PropagationModel:
@@ -210,22 +153,28 @@ def _fit_recipe(problem: Problem, recipe: SimpleNamespace, log: FitLog) -> Propa
     That is where left-out labels are clearly better predicted from features alone: the nearest
     neighbours of the features then take its place.
     """
-    left_out = left_out_predictions(problem, recipe, log)
-    gain = left_out.densities(_GRAPHLESS) - left_out.densities("length")
-    if problem.inputs.graph_from != "given" or standard_errors(gain) <= _BETTER:
-        return fit_with(problem, recipe, left_out, log)
-    log.note(
-        "left-out labels are clearly better predicted from features alone than with the observed "
-        "graph: the nearest neighbours of the features take its place"
-    )
-    nearest = neighbour_graph(problem.inputs.features)[0]
-    apart = replace(problem, inputs=replace(problem.inputs, graph=nearest))
-    again = left_out_predictions(apart, recipe, log, graphless=False)
-    return replace(fit_with(apart, recipe, again, log), on_neighbours=True)
+    nodes, _, chances = left_out_predictions(problem, recipe, log)
+    own, on_neighbours = problem.labels[nodes], False
+    if problem.inputs.graph_from == "given":
+        graphless = csr_array(problem.inputs.graph.shape)
+        _, _, alone = left_out_predictions(problem, recipe, log, graphless)
+        gain = _log_densities(alone, own) - _log_densities(chances, own)
+        on_neighbours = standard_errors(gain) > _BETTER
+    if on_neighbours:
+        log.note(
+            "left-out labels are clearly better predicted from features alone than with the "
+            "observed graph: the nearest neighbours of the features take its place"
+        )
+        nearest = neighbour_graph(problem.inputs.features)[0]
+        problem = replace(problem, inputs=replace(problem.inputs, graph=nearest))
+        _, _, chances = left_out_predictions(problem, recipe, log)
+    found = fit_steps(problem, recipe, fitted_temperature(chances, own), log)
+    found.on_neighbours = on_neighbours
+    return found
 
 
 def auto_recipe(problem: Problem, options: Mapping[str, Any], log: FitLog) -> SimpleNamespace:
-    """Return the recipe of the network of "auto", see `fit_auto`: the fast one.
+    """Return the recipe of the network of "auto", see `AUTO_DEFAULTS`: the fast one.
 
     The refined one takes one and a half times as long, and is no better (lab/choose/member.py).
     """
@@ -241,23 +190,18 @@ def checked_recipe(
     log: FitLog,
     defaults: Mapping[str, Any],
 ) -> SimpleNamespace:
-    """Return checked options without what the data do not allow, see `REFINED_DEFAULTS`."""
+    """Return checked options, with fewer edges and dimensions on many nodes."""
     o = SimpleNamespace(**checked_options(defaults, options))
     check_graph_options(o)
     check_choice("label_distance", o.label_distance, ("hard", "soft"))
     check_choice("graph", o.graph, ("learned", "nearest", "none"))
-    _check_scalings(o.scalings)
-    if o.safeguard is not None:
-        _check_gains(o.safeguard)
-    if problem.inputs.normalised_by == "length" and "sum" in o.scalings:
-        o.scalings = ("length",)
-        log.note("features have negative values: only rows of length one are used")
+    _check_gains(o.safeguard)
     if o.graph == "none":
         return o
     nodes = problem.inputs.n_nodes
     usual = wanted_degree(o.degree, nodes, problem.classes)
     if o.degree is None:
-        o.degree = min(usual, max(_LEAST_DEGREE, round(_EDGES / nodes)))
+        o.degree = min(usual, max(LEAST_DEGREE, round(EDGES / nodes)))
         if o.degree < usual:
             log.note(
                 f"learned graphs: {o.degree:g} edges per node, not {usual:g}, on this many nodes"
@@ -268,14 +212,9 @@ def checked_recipe(
     return o
 
 
-def _check_scalings(scalings: Any) -> None:
-    if isinstance(scalings, str) or not scalings or not set(scalings) <= set(_SCALINGS):
-        raise InputError(f"scalings={scalings!r} must be one or both of {', '.join(_SCALINGS)}.")
-    if scalings[-1] != "length":
-        raise InputError(f"scalings={scalings!r} must end with 'length', the usual one.")
-
-
 def _check_gains(gains: Any) -> None:
+    if gains is None:
+        return
     try:
         none, full = (float(gain) for gain in gains)
     except (TypeError, ValueError):
@@ -288,107 +227,80 @@ def _check_gains(gains: Any) -> None:
 
 
 def left_out_predictions(
-    problem: Problem, recipe: SimpleNamespace, log: FitLog, *, graphless: bool = True
-) -> LeftOut:
-    """Train members without a part of the labelled nodes in turn, if asked without graph too."""
+    problem: Problem, recipe: SimpleNamespace, log: FitLog, graph: csr_array | None = None
+) -> tuple[Nodes, Nodes, Chances]:
+    """Train networks without a part of the labelled nodes in turn, if asked on another graph.
+
+    Returns these nodes (m,), the folds in which they were left out (m,), and predictions (m, C).
+    """
     parts = balanced_folds(problem.labels, problem.train, problem.seed)
-    names = [*recipe.scalings, *[_GRAPHLESS] * graphless]
     if not parts:  # no class has two labelled nodes
         nobody = np.empty(0, dtype=np.int64)
-        nothing = np.zeros((0, problem.classes), dtype=np.float32)
-        return LeftOut(nobody, nobody, nobody, dict.fromkeys(names, nothing))
-    kept = [np.setdiff1d(problem.train, part) for part in parts]
+        return nobody, nobody, np.zeros((0, problem.classes), dtype=np.float32)
     nodes = np.concatenate(parts)
     folds = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    seed = derived_seed(problem.seed, _FOLD_STREAM)
-
-    def chances_on(graph: csr_array, scalings: Sequence[str]) -> list[NDArray[np.float32]]:
-        each = [scaling for scaling in scalings for _ in parts]
-        members = _trained(problem, graph, kept * len(scalings), each, seed, recipe, log)
-        found = members.predict_proba(graph, problem.inputs.features)
-        return [found[place * len(parts) + folds, nodes] for place in range(len(scalings))]
-
+    kept = [np.setdiff1d(problem.train, part) for part in parts]
+    graph = problem.inputs.graph if graph is None else graph
     with log.stage("calibration"):
-        found = chances_on(problem.inputs.graph, recipe.scalings)
-        if graphless:
-            found += chances_on(csr_array(problem.inputs.graph.shape), ("length",))
-    chances = dict(zip(names, found, strict=True))
-    left_out = LeftOut(nodes, folds, problem.labels[nodes], chances)
-    if not np.any(left_out.usual[2].argmax(axis=1) == left_out.labels):
+        seed = derived_seed(problem.seed, _FOLD_STREAM)
+        networks = _trained(problem, graph, kept, seed, recipe, log)
+        found = networks.predict_proba(graph, problem.inputs.features)[folds, nodes]
+    if not np.any(found.argmax(axis=1) == problem.labels[nodes]):
         log.alarm(all_wrong(len(nodes)))
-    return left_out
+    return nodes, folds, found
 
 
-def fit_with(
-    problem: Problem, recipe: SimpleNamespace, left_out: LeftOut, log: FitLog
+def _log_densities(chances: Chances, own: Nodes) -> NDArray[np.float64]:
+    """Return the log densities (m,) of labels (m,) at the best temperature."""
+    fitting = tempered(chances, fitted_temperature(chances, own))[np.arange(len(own)), own]
+    found: NDArray[np.float64] = np.log(np.maximum(fitting, 1e-12))
+    return found
+
+
+def fit_steps(
+    problem: Problem, recipe: SimpleNamespace, heat: float, log: FitLog
 ) -> PropagationModel:
-    """Do all steps with checked options and with predictions for left-out nodes."""
-    counts = _scaling_shares(recipe.scalings, left_out)
-    steps = [_classify(problem, problem.inputs.graph, 0, counts, recipe, log)]
+    """Do all steps with checked options; `heat` is the temperature that left-out labels ask for."""
+    networks, found = _classify(problem, problem.inputs.graph, 0, recipe, log)
+    steps, trained = [found], [networks]
     learned: LearnedGraph | None = None
     if recipe.graph != "none":
         embedded = EmbeddingDistance(embed_nodes(problem, recipe, log))
         for number in range(1, recipe.rounds + 1):
-            chances = steps[-1].prediction[0]
-            learned, graph = _round_graph(problem, embedded, chances, learned, recipe, log)
-            steps.append(_classify(problem, graph, number, counts, recipe, log))
-    shares = _step_shares([confidence(one.prediction[0]) for one in steps], recipe, log)
-    mean, entropies = _mean_of([one.prediction for one in steps], shares)
-    wanted = fitted_temperature(left_out.usual[2], left_out.labels)
-    heat = _result_temperature(steps[0].prediction[0], mean, wanted)
-    found = tempered(mean, heat)
-    kept = [(one, share) for one, share in zip(steps, shares, strict=True) if share > 0.0]
-    return PropagationModel(
-        found.astype(np.float32),
-        moved_entropy(entropies, mean, found),
-        learned,
-        [one.ensemble for one, _ in kept],
-        [one.temperatures for one, _ in kept],
-        [[share * count for count in counts] for _, share in kept],
-        recipe.samples,
-        heat,
-        False,
-    )
+            learned, graph = _round_graph(problem, embedded, steps[-1][0], learned, recipe, log)
+            networks, found = _classify(problem, graph, number, recipe, log)
+            steps.append(found)
+            trained.append(networks)
+    shares = _step_shares([confidence(one[0]) for one in steps], recipe, log)
+    mean = _mean_of(steps, shares)
+    temperature = _result_temperature(steps[0][0], mean[0], heat)
+    kept = [one for one, share in zip(trained, shares, strict=True) if share > 0.0]
+    counting = [share for share in shares if share > 0.0]
+    return PropagationModel(mean, learned, kept, counting, recipe.samples, temperature)
 
 
 def _classify(
-    problem: Problem,
-    graph: csr_array,
-    step: int,
-    counts: Sequence[float],
-    recipe: SimpleNamespace,
-    log: FitLog,
-) -> SimpleNamespace:
-    """Train one member per scaling on a graph; predict on the observed graph and average.
-
-    Step 0 is that of the observed graph, then they are the rounds. The last scaling stays as it is;
-    the others get the temperature at which their mean confidence equals its own.
-    """
-    features, observed = problem.inputs.features, problem.inputs.graph
-    scalings, seed = recipe.scalings, derived_seed(problem.seed, _STEP_STREAM + step)
+    problem: Problem, graph: csr_array, step: int, recipe: SimpleNamespace, log: FitLog
+) -> tuple[AppnpEnsemble, Prediction]:
+    """Train on a graph, in step 0 the observed one, and predict on the observed one."""
+    seed = derived_seed(problem.seed, _STEP_STREAM + step)
     with log.stage(f"classifiers, round {step}" if step else "classifiers"):
-        train = [problem.train] * len(scalings)
-        ensemble = _trained(problem, graph, train, scalings, seed, recipe, log)
-        samples = ensemble.sample_proba(recipe.samples, observed, features)
-        if len(scalings) == 1:
-            means, entropies = mean_of_samples(samples)
-            temperatures = [1.0]
-        else:
-            kept = list(samples)
-            plain = np.mean(kept, axis=0)
-            level = confidence(plain[-1])
-            temperatures = [confidence_temperature(one, level) for one in plain[:-1]] + [1.0]
-            heat = np.array(temperatures)
-            means, entropies = mean_of_samples(tempered(one, heat) for one in kept)
-    prediction = _mean_of(list(zip(means, entropies, strict=True)), counts)
-    return SimpleNamespace(prediction=prediction, ensemble=ensemble, temperatures=temperatures)
+        network = _trained(problem, graph, [problem.train], seed, recipe, log)
+        inputs = problem.inputs
+        return network, _sampled(network, recipe.samples, inputs.graph, inputs.features)
+
+
+def _sampled(
+    network: AppnpEnsemble, samples: int, graph: csr_array, features: csr_array
+) -> Prediction:
+    means, entropies = mean_of_samples(network.sample_proba(samples, graph, features))
+    return means[0], entropies[0]
 
 
 def _trained(
     problem: Problem,
     graph: csr_array,
-    train: Sequence[NDArray[np.int64]],
-    scalings: Sequence[str],
+    train: Sequence[Nodes],
     seed: int,
     recipe: SimpleNamespace,
     log: FitLog,
@@ -399,10 +311,11 @@ def _trained(
         problem.labels,
         train,
         classes=problem.classes,
-        scalings=scalings,
+        scalings=["length"] * len(train),
         options=recipe.network_options,
         seed=seed,
         device=problem.device,
+        counts=problem.weights,
         progress=log.progress,
     )
 
@@ -410,7 +323,7 @@ def _trained(
 def _round_graph(
     problem: Problem,
     embedded: EmbeddingDistance,
-    chances: NDArray[np.float32],
+    chances: Chances,
     before: LearnedGraph | None,
     recipe: SimpleNamespace,
     log: FitLog,
@@ -431,7 +344,7 @@ def _round_graph(
 
 
 def _round_labels(
-    problem: Problem, probabilities: NDArray[np.float32], label_distance: str
+    problem: Problem, probabilities: Chances, label_distance: str
 ) -> NDArray[np.float64]:
     """Return class probabilities (N, C) for D2; training nodes have their own class."""
     chances, pure = probabilities.astype(np.float64), np.eye(problem.classes)
@@ -440,19 +353,6 @@ def _round_labels(
     chances /= chances.sum(axis=1, keepdims=True)
     chances[problem.train] = pure[problem.labels[problem.train]]
     return chances
-
-
-def _scaling_shares(scalings: Sequence[str], left_out: LeftOut) -> list[float]:
-    """Return how much each scaling counts, the best one in full.
-
-    A scaling whose members predict left-out labels clearly worse than the best one's counts less:
-    in full up to two standard errors, not at all from four on.
-    """
-    own = [left_out.densities(name) for name in scalings]
-    best = max(own, key=lambda densities: float(densities.sum()))
-    none, full = _WORSE
-    worse = [standard_errors(densities - best) for densities in own]
-    return [float(np.clip((one - none) / (full - none), 0.0, 1.0)) for one in worse]
 
 
 def _step_shares(sure: Sequence[float], recipe: SimpleNamespace, log: FitLog) -> list[float]:
@@ -478,9 +378,7 @@ def _step_shares(sure: Sequence[float], recipe: SimpleNamespace, log: FitLog) ->
     return [1.0 - learned, *(earned / len(earned)).tolist()]
 
 
-def _result_temperature(
-    first: NDArray[np.float32], result: NDArray[np.float32], wanted: float
-) -> float:
+def _result_temperature(first: Chances, result: Chances, wanted: float) -> float:
     """Return the temperature of the result, `wanted` being that of the first prediction.
 
     Training on learned graphs has made the result more confident than the first prediction, often

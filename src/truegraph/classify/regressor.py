@@ -15,12 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 from sklearn.base import RegressorMixin
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import check_is_fitted
@@ -34,12 +32,15 @@ from truegraph.classify.averaging import (
     weights_of_views,
 )
 from truegraph.classify.base import NodeEstimator
-from truegraph.classify.closed_form import Linear, fit_ridge, spread_values, values_left_out
-from truegraph.classify.forest import Forest, grow_regression_forest, regression_left_out
 from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.prediction_sets import check_coverage
-from truegraph.classify.view_models import FOREST
-from truegraph.classify.views import KINDS, SPREADING, Views, ViewSources
+from truegraph.classify.view_models import (
+    FittedView,
+    fit_forest_of_values,
+    fit_values,
+    mean_of_values,
+)
+from truegraph.classify.views import KINDS, Views, ViewSources
 from truegraph.data.column_plan import ColumnPlan
 from truegraph.errors import InputError
 from truegraph.fit_log import FitLog
@@ -48,9 +49,6 @@ from truegraph.progress import console_progress
 from truegraph.saving import savable
 from truegraph.seeds import seed_from
 
-_MEAN = "mean"  # of the known values: what is known without looking at a node
-_PENALTIES = (0.1, 1.0, 10.0, 100.0)
-_PRIOR_LABELS = 2.0  # that the variance of the targets counts for in the variance of errors
 # Penalties and weights are chosen by the same left-out values as intervals are: with n of them
 # these get wider by 1 + 2 / n (lab/choose/regression_intervals.py).
 _CHOSEN = 2.0
@@ -58,48 +56,6 @@ _MOST_LABELS = 2_000  # more would cost their square
 _MOST_NODES, _MOST_NUMBERS = 200_000, 5e7  # beyond, no forest is grown
 
 Floats = NDArray[np.float64]
-
-
-@savable
-@dataclass(frozen=True, eq=False)
-class RegressionView:
-    """What one view predicts, with Gaussian errors.
-
-    Attributes
-    ----------
-    name : str
-        Of the view, or "mean".
-    model : Linear, Forest or None
-        None where values are spread, and for the mean.
-    deviation : float
-        Standard deviation of the errors; targets have deviation one.
-    """
-
-    name: str
-    model: Linear | Forest | None
-    deviation: float
-
-    def predicted(self, views: Views, nodes: NDArray[np.int64], targets: Floats) -> Floats:
-        """Return what it predicts for all nodes of some views (N',), given the known targets."""
-        if self.name == _MEAN:
-            return np.zeros(views.n_nodes)
-        if self.model is not None:
-            return self.model.scores(views.table(self.name))[:, 0].astype(np.float64)
-        operator = views.operator(self.name)
-        found = spread_values(operator, nodes, targets, *SPREADING[self.name])
-        return found.astype(np.float64)
-
-
-class _Fitted(NamedTuple):
-    """A view with its predictions of the targets (n,), each left out, and of all nodes (N,)."""
-
-    view: RegressionView
-    left_out: Floats
-    everyone: Floats
-
-    def densities(self, targets: Floats) -> Floats:
-        """Return the log density of each left-out target."""
-        return np.asarray(norm.logpdf(targets, self.left_out, self.view.deviation))
 
 
 @savable
@@ -158,7 +114,7 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
         self.random_state = random_state
         self.progress = progress
 
-    def fit(self, X: Any, y: Any, *, graph: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, graph: Any = None) -> Self:
         """Fit to the known values and predict all.
 
         Parameters
@@ -167,6 +123,8 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
             As in `NodeClassifier.fit`.
         y : array-like of float, shape (N,)
             NaN or None where unknown.
+        sample_weight : array-like of shape (N,), optional
+            How much each known value counts; a value of weight 0 is as good as unknown.
         graph : sparse matrix, NumPy array, NetworkX graph, PyG data or edge table, optional
             Observed graph of the same nodes in the same order.
 
@@ -174,28 +132,31 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
         -------
         self
         """
-        values = _checked_values(y)
+        values, weights = _checked_values(y, sample_weight)
         inputs = self._taken(X, graph, len(values))
         given = {} if self.degree is None else {"degree": self.degree}
         options = auto_options({**(self.options or {}), **given})
         seed = seed_from(self.random_state)
         known = _known(values, seed)
-        self._nodes, own = known, values[known]
-        self._centre, self._scale = float(own.mean()), float(own.std()) or 1.0
+        own, counts = values[known], weights[known] / weights[known].mean()
+        self._nodes, self._counts = known, counts
+        self._centre = float(np.average(own, weights=counts))
+        self._scale = float(np.sqrt(np.average((own - self._centre) ** 2, weights=counts))) or 1.0
         self._targets = (own - self._centre) / self._scale
         with console_progress(self.progress) as progress:
             log = FitLog(progress)
             for text in inputs.notes:
                 log.note(text)
-            self._sources, fitted = _fit_views(inputs, known, self._targets, options, seed, log)
-            weights = _weights(fitted, self._targets, inputs, options, seed)
-        self._views = [one.view for one in fitted if one.view.name in weights]
-        self.view_weights_ = dict(sorted(weights.items(), key=lambda one: -one[1]))
-        self.observed_graph_weight_ = observed_graph_weight(weights, self._sources.has_graph)
-        counting = [one for one in fitted if one.view.name in weights]
+            fit = _Fit(inputs, (known, self._targets, counts), options, seed)
+            self._sources = fit.all_views(log)
+            weight_of_view = fit.weights()
+        counting = [one for one in fit.found if one.name in weight_of_view]
+        self._views = [one.model for one in counting]
+        self.view_weights_ = dict(sorted(weight_of_view.items(), key=lambda one: -one[1]))
+        self.observed_graph_weight_ = observed_graph_weight(weight_of_view, self._sources.has_graph)
         mean, deviation = self._averaged([one.left_out for one in counting])
         self._residuals = np.sort(np.abs(self._targets - mean) / deviation)
-        self._predicted, self._deviations = self._averaged([one.everyone for one in counting])
+        self._predicted, self._deviations = self._averaged([one.scores for one in counting])
         self._inputs, self.seed_ = inputs, seed
         self.notes_, self.seconds_ = tuple(log.notes), log.seconds
         return self
@@ -249,7 +210,8 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
             return self._predicted[chosen], self._deviations[chosen]
         extended = self._extended(X, edges)
         views = Views(self._sources, extended)
-        each = [one.predicted(views, self._nodes, self._targets) for one in self._views]
+        given = (self._nodes, self._targets, self._counts)
+        each = [one.values(views, *given) for one in self._views]
         mean, deviations = self._averaged(each)
         fitted = self._inputs.n_nodes
         return mean[fitted:], deviations[fitted:]
@@ -282,25 +244,30 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
     def learned_graph_(self) -> LearnedGraph | None:
         """The graph learned from the features."""
         check_is_fitted(self, "seed_")
-        return None if self._sources.learned is None else self._sources.learned.learned
+        found = self._sources.learned
+        named = None if found is None or found.learned is None else found.learned
+        return None if named is None else named.named(self._inputs.names)
 
     def _check_saved(self) -> None:
         nodes, count = self._inputs.n_nodes, len(self._nodes)
         gate.indices("nodes", self._nodes, nodes)
-        for name, size in (("_targets", count), ("_residuals", count), ("_predicted", nodes)):
-            gate.array(name, getattr(self, name), (size,))
-        gate.array("_deviations", self._deviations, (nodes,))
+        for name in ("_targets", "_counts", "_residuals"):
+            gate.array(name, getattr(self, name), (count,))
+        for name in ("_predicted", "_deviations"):
+            gate.array(name, getattr(self, name), (nodes,))
         if not {one.name for one in self._views} <= set(self.view_weights_):
             raise InputError("views lack their weights.")
 
 
-def _checked_values(y: Any) -> Floats:
-    """Return values (N,) with NaN where unknown."""
+def _checked_values(y: Any, sample_weight: Any) -> tuple[Floats, Floats]:
+    """Return values (N,) with NaN where unknown, and their weights (N,)."""
     if y is None:
         raise InputError(
             "the fit requires y to be passed, but the target y is None; give one number per node, "
             "NaN where unknown."
         )
+    if isinstance(y, np.ma.MaskedArray) and np.ma.getmaskarray(y).any():
+        raise InputError("y is a masked array; give NaN in place of masked values.")
     table = np.asarray(y)
     if table.ndim == 2 and table.shape[1] == 1:
         table = column_or_1d(table, warn=True)
@@ -316,12 +283,19 @@ def _checked_values(y: Any) -> Floats:
         raise InputError(f"y has shape {values.shape}; give one number per node, shape (N,).")
     if np.isinf(values).any():
         raise InputError("Input y contains infinity; give finite numbers, NaN where unknown.")
+    weights = np.ones(len(values))
+    if sample_weight is not None:
+        how: dict[str, Any] = {"length": len(values), "nonnegative": True}
+        weights = gate.numbers("sample_weight", sample_weight, **how)
+        values = np.where(weights > 0.0, values, np.nan)
+        if not weights.any():
+            raise InputError("sample_weight is zero everywhere; give some a weight above zero.")
     if np.count_nonzero(~np.isnan(values)) < 2:
         raise InputError(
             f"y has {np.count_nonzero(~np.isnan(values))} known values in {len(values)} sample(s); "
             "give at least two."
         )
-    return values
+    return values, weights
 
 
 def _known(values: Floats, seed: int) -> NDArray[np.int64]:
@@ -333,91 +307,54 @@ def _known(values: Floats, seed: int) -> NDArray[np.int64]:
     return np.sort(generator.choice(known, _MOST_LABELS, replace=False))
 
 
-def _fit_views(
-    inputs: NodeInputs,
-    nodes: NDArray[np.int64],
-    targets: Floats,
-    options: Mapping[str, Any],
-    seed: int,
-    log: FitLog,
-) -> tuple[ViewSources, list[_Fitted]]:
-    """Fit all views: first those that need no learned graph, then the others."""
-    with log.stage("views"):
-        sources = observed_sources(inputs, options, keeps_lengths=True)
-        views = Views(sources, inputs)
-        found = [_mean_alone(targets, inputs.n_nodes)]
-        found += [_fit_view(name, views, nodes, targets) for name in _names(sources)]
-    with log.stage("graph learning"):
-        weights = _weights(found, targets, inputs, options, seed)
-        first_look = weight_of(weights, ("observed", "cleaned"))
-        sources = learned_sources(sources, views, first_look, options)
-        views = Views(sources, inputs)
-    with log.stage("views"):
-        fitted = {one.view.name for one in found}
-        new = [name for name in _names(sources) if name not in fitted]
-        found += [_fit_view(name, views, nodes, targets) for name in new]
-    numbers = 1.0 * len(nodes) * inputs.raw.shape[1]
-    is_large = inputs.n_nodes > _MOST_NODES or numbers > _MOST_NUMBERS
-    if inputs.features_from == "given" and not is_large:
-        with log.stage("forest"):
-            found.append(_fit_forest(inputs, nodes, targets, seed))
-    return sources, found
+class _Fit:
+    """The views of one fit, given the nodes with known values, these and their weights (n,)."""
 
+    def __init__(
+        self,
+        inputs: NodeInputs,
+        known: tuple[NDArray[np.int64], Floats, Floats],
+        options: Mapping[str, Any],
+        seed: int,
+    ) -> None:
+        self.inputs, self.known, self.options, self.seed = inputs, known, options, seed
+        self.found: list[FittedView] = []
 
-def _names(sources: ViewSources) -> list[str]:
-    """Return the views; directions of the rows alone say little about numbers."""
-    return [n for n in sources.names if n != "raw features" or sources.space.has_directions]
+    def all_views(self, log: FitLog) -> ViewSources:
+        """Fit all views: first those that need no learned graph, then the others."""
+        nodes, targets, counts = self.known
+        with log.stage("views"):
+            sources = observed_sources(self.inputs, self.options, keeps_lengths=True)
+            views = Views(sources, self.inputs)
+            self.found.append(mean_of_values(self.inputs.n_nodes, targets, counts))
+            self._add(sources, views)
+        with log.stage("graph learning"):
+            first_look = weight_of(self.weights(), ("observed", "cleaned"))
+            sources = learned_sources(sources, views, first_look, self.options)
+            views = Views(sources, self.inputs)
+        with log.stage("views"):
+            self._add(sources, views)
+        numbers = 1.0 * len(nodes) * self.inputs.raw.shape[1]
+        is_large = self.inputs.n_nodes > _MOST_NODES or numbers > _MOST_NUMBERS
+        if self.inputs.features_from == "given" and not is_large:
+            with log.stage("forest"):
+                self.found.append(fit_forest_of_values(views, *self.known, self.seed))
+        return sources
 
+    def _add(self, sources: ViewSources, views: Views) -> None:
+        """Fit the views that are not fitted yet; directions of rows say little about numbers."""
+        known = {one.name for one in self.found}
+        for name in sources.names:
+            if name not in known and (name != "raw features" or sources.space.has_directions):
+                self.found.append(fit_values(name, views, *self.known))
 
-def _mean_alone(targets: Floats, nodes: int) -> _Fitted:
-    """Return what is known without looking at a node: the mean of the others."""
-    count = len(targets)
-    left_out = (targets.sum() - targets) / (count - 1)
-    view = RegressionView(_MEAN, None, _deviation(targets - left_out))
-    return _Fitted(view, left_out, np.zeros(nodes))
-
-
-def _fit_view(name: str, views: Views, nodes: NDArray[np.int64], targets: Floats) -> _Fitted:
-    model: Linear | None = None
-    if name in SPREADING:
-        left_out = values_left_out(views.operator(name), nodes, targets, *SPREADING[name])
-    else:
-        rows, each = views.table(name)[nodes], np.arange(len(nodes))[None]
-        fits = [fit_ridge(rows, targets[:, None], each, penalty) for penalty in _PENALTIES]
-        errors = [float(np.sum((targets - out[0, :, 0]) ** 2)) for _, out in fits]
-        model, found = fits[int(np.argmin(errors))]
-        left_out = found[0, :, 0]
-    view = RegressionView(name, model, _deviation(targets - left_out))
-    return _Fitted(view, left_out, view.predicted(views, nodes, targets))
-
-
-def _fit_forest(
-    inputs: NodeInputs, nodes: NDArray[np.int64], targets: Floats, seed: int
-) -> _Fitted:
-    rows = inputs.raw[nodes]
-    left_out = regression_left_out(rows, targets, seed)
-    forest = grow_regression_forest(rows, targets, seed)
-    view = RegressionView(FOREST, forest, _deviation(targets - left_out))
-    return _Fitted(view, left_out, forest.scores(inputs.raw)[:, 0].astype(np.float64))
-
-
-def _deviation(errors: Floats) -> float:
-    """Return the standard deviation of errors, drawn a little towards that of the targets."""
-    total = float(errors @ errors) + _PRIOR_LABELS
-    return math.sqrt(total / (len(errors) + _PRIOR_LABELS))
-
-
-def _weights(
-    fitted: list[_Fitted],
-    targets: Floats,
-    inputs: NodeInputs,
-    options: Mapping[str, Any],
-    seed: int,
-) -> dict[str, float]:
-    """Return the weights of the views, see `truegraph.classify.averaging`."""
-    agreement = 0.0
-    if inputs.graph_from == "given" and options["observed_graph"]:
-        alone = [one.everyone[:, None] for one in fitted if KINDS.get(one.view.name) == "none"]
-        agreement = min((agreement_across(inputs.graph, one) for one in alone), default=0.0)
-    densities = {one.view.name: one.densities(targets) for one in fitted}
-    return weights_of_views(densities, agreement, seed, all_alike=options["weights"] == "equal")
+    def weights(self) -> dict[str, float]:
+        """Return the weights of the views, see `truegraph.classify.averaging`."""
+        agreement = 0.0
+        if self.inputs.graph_from == "given" and self.options["observed_graph"]:
+            alone = [one.scores[:, None] for one in self.found if KINDS.get(one.name) == "none"]
+            each = (agreement_across(self.inputs.graph, one) for one in alone)
+            agreement = min(each, default=0.0)
+        densities = {one.name: one.densities for one in self.found}
+        how: dict[str, Any] = {"all_alike": self.options["weights"] == "equal"}
+        return weights_of_views(densities, agreement, self.seed, counts=self.known[2], **how)

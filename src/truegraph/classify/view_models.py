@@ -1,96 +1,116 @@
-"""The classifier of each view: its scores, its probabilities, its predictions of left-out labels.
+"""The model of each view: what it says of all nodes, and of labels and values that are left out.
 
-Scores of a view are divided by their root mean square and multiplied by an inverse temperature,
-the one of greatest likelihood of the left-out labels with a prior around a usual value.
+Scores of classes are divided by their root mean square and multiplied by an inverse temperature,
+the one of greatest likelihood of the left-out labels with a prior around a usual value. Numbers
+have Gaussian errors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
+from scipy.stats import norm
 
 from truegraph.classify.closed_form import (
-    Linear,
     fit_ridge,
+    linear_scores,
     one_hot,
     spread_labels,
     spread_left_out,
+    spread_values,
+    values_left_out,
 )
 from truegraph.classify.feature_space import Matrix
-from truegraph.classify.forest import Forest, forest_left_out, grow_forest
+from truegraph.classify.forest import (
+    Forest,
+    folds_of_classes,
+    folds_of_numbers,
+    forest_left_out,
+    grow_forest,
+)
 from truegraph.classify.left_out import TrainingLabels
 from truegraph.classify.views import SPREADING, Views
+from truegraph.errors import InputError
 from truegraph.saving import savable
 
-CLASS_SHARES, FOREST = "class shares", "forest"
-_PENALTIES = (1.0, 10.0)
+CLASS_SHARES, MEAN, FOREST = "class shares", "mean", "forest"
+_PENALTIES = (1.0, 10.0)  # lab/choose/auto_weights.py
+_PENALTIES_OF_NUMBERS = (0.1, 1.0, 10.0, 100.0)  # decades: numbers differ more in their noise
+_PRIOR_LABELS = 2.0  # that the variance of the targets counts for in the variance of errors
 # lab/choose/auto_temperatures.py
 _USUAL_SHARPNESS = 1.3
 # Deviations of its logarithm: a view may know next to nothing, but is seldom much sharper.
 _DEVIATION_BELOW, _DEVIATION_ABOVE = 2.0, 0.5
 _BOUNDS = (-4.0, 3.0)
 
-Densities = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @savable
 @dataclass(frozen=True, eq=False)
 class ViewModel:
-    """The classifier of one view.
-
-    Attributes
-    ----------
-    name : str
-        Of the view, or "class shares".
-    classifier : Linear, Forest or None
-        None where labels are spread, and for the shares of the classes.
-    sharpness : float
-        What scores are multiplied with before the softmax.
-    """
+    """The model of one view; it is linear, a forest, or, with neither, spreads what is known."""
 
     name: str
-    classifier: Linear | Forest | None
-    sharpness: float
+    coefficients: Floats | None = None  # (d, C)
+    intercept: Floats | None = None  # (C,)
+    forest: Forest | None = None
+    sharpness: float = 1.0  # of classes: what scores are multiplied with before the softmax
+    deviation: float = 1.0  # of numbers: standard deviation of the errors
 
     def scores(self, views: Views, labels: TrainingLabels) -> Matrix:
-        """Return the scores (N', C) of all nodes of some views, given the training labels."""
+        """Return the scores (N', C) of the classes at all nodes of some views."""
         if self.name == CLASS_SHARES:
-            shares = _label_counts(labels)
-            logs = np.log(shares / shares.sum()).astype(np.float32)
+            logs = np.log(_class_shares(labels.class_counts)).astype(np.float32)
             return np.broadcast_to(logs, (views.n_nodes, labels.classes))
-        if self.classifier is not None:
-            return self.classifier.scores(views.table(self.name))
-        given = (views.operator(self.name), labels.nodes, labels.labels, labels.classes)
-        return spread_labels(*given, *SPREADING[self.name])
+        if self.name in SPREADING:
+            operator, pure = views.operator(self.name), weighted_labels(labels)
+            return spread_labels(operator, labels.nodes, pure, *SPREADING[self.name])
+        return self._of_table(views.table(self.name))
 
-    def probabilities(self, scores: NDArray[Any]) -> NDArray[np.float64]:
+    def values(
+        self, views: Views, nodes: NDArray[np.int64], targets: Floats, weights: Floats
+    ) -> Floats:
+        """Return the numbers (N',) at all nodes of some views, given the known ones (n,)."""
+        if self.name == MEAN:
+            return np.zeros(views.n_nodes)
+        if self.name in SPREADING:
+            given = (views.operator(self.name), nodes, targets, weights)
+            return spread_values(*given, *SPREADING[self.name]).astype(np.float64)
+        return self._of_table(views.table(self.name))[:, 0].astype(np.float64)
+
+    def _of_table(self, table: Any) -> Matrix:
+        if self.forest is not None:
+            return self.forest.scores(table)
+        assert self.coefficients is not None
+        assert self.intercept is not None
+        return linear_scores(table, self.coefficients, self.intercept)
+
+    def probabilities(self, scores: NDArray[Any]) -> Floats:
         """Return the probabilities (..., C) of scores (..., C)."""
-        found: NDArray[np.float64] = softmax(np.float64(self.sharpness) * scores, axis=-1)
+        found: Floats = softmax(np.float64(self.sharpness) * scores, axis=-1)
         return found
+
+    def _check_saved(self) -> None:
+        if self.coefficients is None or self.intercept is None:
+            return
+        if self.coefficients.ndim != 2 or self.intercept.shape != self.coefficients.shape[1:]:
+            raise InputError("coefficients and intercept of a linear model do not fit.")
 
 
 class FittedView(NamedTuple):
-    """A view's classifier, with what it says about the nodes of the fit.
-
-    Attributes
-    ----------
-    model : ViewModel
-    left_out : ndarray of shape (repeats, n, C)
-        Scores of the training nodes by classifiers that have not seen the labels of their fold.
-    densities : ndarray of shape (m,)
-        Log density of each of the m labels that are left out at all.
-    scores : ndarray of float32, shape (N, C)
-    """
+    """A view's model with what it says: of classes, or with one dimension less of numbers."""
 
     model: ViewModel
-    left_out: NDArray[np.float64]
-    densities: Densities
-    scores: Matrix
+    left_out: Floats  # (repeats, m, C), scores of tested nodes by models without their labels
+    densities: Floats  # (m,), log density of each tested label
+    scores: NDArray[Any]  # (N, C)
 
     @property
     def name(self) -> str:
@@ -98,98 +118,154 @@ class FittedView(NamedTuple):
         return self.model.name
 
     @property
-    def probabilities(self) -> NDArray[np.float64]:
+    def probabilities(self) -> Floats:
         """Class probabilities of the nodes of the fit, shape (N, C)."""
         return self.model.probabilities(self.scores)
+
+
+# --- classes --------------------------------------------------------------------------------------
 
 
 def fit_view(name: str, views: Views, labels: TrainingLabels) -> FittedView:
     """Fit the classifier of a view: ridge regression on a table, or spreading of labels."""
     if name not in SPREADING:
-        return _fit_table(name, views.table(name), labels)
-    operator = views.operator(name)
-    given = (operator, labels.nodes, labels.labels, labels.classes)
-    left_out = spread_left_out(*given, labels.folds, *SPREADING[name])
-    sharpness, densities = fit_sharpness(left_out, labels)
-    scores = spread_labels(*given, *SPREADING[name])
-    return FittedView(ViewModel(name, None, sharpness), left_out, densities, scores)
+        return _fit_table(name, views, labels)
+    model = ViewModel(name)
+    pure, scores = weighted_labels(labels), model.scores(views, labels)
+    given = (views.operator(name), labels.nodes, pure, labels.folds)
+    return _fitted(model, spread_left_out(*given, *SPREADING[name]), scores, labels)
 
 
-def _fit_table(name: str, table: Any, labels: TrainingLabels) -> FittedView:
+def _fit_table(name: str, views: Views, labels: TrainingLabels) -> FittedView:
     """Fit ridge regression with the penalty under which left-out labels fare best."""
-    rows, wanted = table[labels.nodes], one_hot(labels.labels, labels.classes)
+    table, wanted = views.table(name), one_hot(labels.labels, labels.classes)
     found = []
     for penalty in _PENALTIES:
-        linear, left_out = fit_ridge(rows, wanted, labels.folds, penalty)
-        sharpness, densities = fit_sharpness(left_out, labels)
-        found.append((float(densities.sum()), linear, sharpness, left_out, densities))
-    _, linear, sharpness, left_out, densities = max(found, key=lambda one: one[0])
-    model = ViewModel(name, linear, sharpness)
-    return FittedView(model, left_out, densities, linear.scores(table))
+        given = (table[labels.nodes], wanted, labels.folds, penalty, labels.weights)
+        coefficients, intercept, left_out = fit_ridge(*given)
+        scores = linear_scores(table, coefficients, intercept)
+        model = ViewModel(name, coefficients, intercept)
+        found.append(_fitted(model, left_out, scores, labels))
+    return max(found, key=lambda one: float(labels.tested_weights @ one.densities))
 
 
 def fit_forest(views: Views, labels: TrainingLabels) -> FittedView:
     """Fit a random forest on the features; only the first repeat of the folds is left out."""
     table = views.table(FOREST)
     given = (table[labels.nodes], labels.labels, labels.classes)
-    left_out = forest_left_out(*given, labels.folds[0], labels.seed)[None]
-    sharpness, densities = fit_sharpness(left_out, labels)
-    forest = grow_forest(*given, labels.seed)
-    model = ViewModel(FOREST, forest, sharpness)
-    return FittedView(model, left_out, densities, forest.scores(table))
+    folds = folds_of_classes(labels.folds[0])
+    left_out = forest_left_out(*given, folds, labels.seed, labels.weights)[None]
+    forest = grow_forest(*given, labels.seed, labels.weights)
+    model = ViewModel(FOREST, forest=forest)
+    return _fitted(model, left_out, forest.scores(table), labels)
 
 
 def fit_class_shares(views: Views, labels: TrainingLabels) -> FittedView:
     """Return what is known without looking at a node: how frequent the classes are."""
-    counts = _label_counts(labels)
-    left_out = np.zeros((*labels.folds.shape, labels.classes))
+    counts, classes = labels.class_counts, labels.classes
+    left_out = np.zeros((*labels.folds.shape, classes))
     for found, row in zip(left_out, labels.folds, strict=True):
         for fold in range(row.max() + 1):
             out = row == fold
-            rest = counts - np.bincount(labels.labels[out], minlength=labels.classes)
-            found[out] = np.log(rest / rest.sum())
-    own = left_out[:, np.arange(len(labels.labels)), labels.labels]
-    densities = own[:, labels.folds[0] >= 0].mean(axis=0)
-    model = ViewModel(CLASS_SHARES, None, 1.0)
-    return FittedView(model, left_out, densities, model.scores(views, labels))
+            rest = counts - np.bincount(labels.labels[out], labels.counts[out], classes)
+            found[out] = np.log(_class_shares(rest))
+    model = ViewModel(CLASS_SHARES)
+    scores = model.scores(views, labels)
+    tested = labels.of_tested(left_out, scores)
+    own = tested[:, np.arange(tested.shape[1]), labels.tested_labels]
+    return FittedView(model, tested, own.mean(axis=0), scores)
 
 
-def fit_sharpness(left_out: NDArray[np.float64], labels: TrainingLabels) -> tuple[float, Densities]:
-    """Return a view's sharpness and the mean log density of each left-out label.
+def _fitted(
+    model: ViewModel, left_out: Floats, scores: Matrix, labels: TrainingLabels
+) -> FittedView:
+    """Return a view with its sharpness; its scores are of training nodes and of all nodes."""
+    tested = labels.of_tested(left_out, scores)
+    sharpness, densities = fit_sharpness(tested, labels)
+    return FittedView(replace(model, sharpness=sharpness), tested, densities, scores)
 
-    Parameters
-    ----------
-    left_out : ndarray of shape (repeats, n, C)
-        Scores; as many repeats of the folds as were left out.
-    labels : TrainingLabels
 
-    Returns
-    -------
-    sharpness : float
-    densities : ndarray of shape (m,)
-        Of the m labels that are left out at all.
-    """
-    seen = labels.folds[0] >= 0
-    scores = left_out[:, seen]
-    size = float(np.sqrt(np.mean(scores**2))) if seen.any() else 0.0
+def fit_sharpness(scores: Floats, labels: TrainingLabels) -> tuple[float, Floats]:
+    """Return the sharpness of scores (repeats, m, C) of tested nodes, and log densities (m,)."""
+    own, weights = labels.tested_labels, labels.tested_weights
+    size = float(np.sqrt(np.mean(scores**2))) if len(own) else 0.0
     usual = _USUAL_SHARPNESS / max(size, 1e-3)
-    if not seen.any():
+    if not len(own):
         return usual, np.zeros(0)
-    own = labels.labels[seen]
 
-    def densities(step: float) -> Densities:
+    def densities(step: float) -> Floats:
         logs = log_softmax(usual * np.exp(step) * scores, axis=-1)
-        found: Densities = logs[:, np.arange(len(own)), own].mean(axis=0)
+        found: Floats = logs[:, np.arange(len(own)), own].mean(axis=0)
         return found
 
     def cost(step: float) -> float:
         deviation = _DEVIATION_ABOVE if step > 0.0 else _DEVIATION_BELOW
-        return float(-densities(step).sum() + 0.5 * (step / deviation) ** 2)
+        return float(-(weights * densities(step)).sum() + 0.5 * (step / deviation) ** 2)
 
     step = float(minimize_scalar(cost, bounds=_BOUNDS, method="bounded").x)
     return usual * float(np.exp(step)), densities(step)
 
 
-def _label_counts(labels: TrainingLabels) -> NDArray[np.float64]:
-    counts = np.bincount(labels.labels, minlength=labels.classes)
-    return counts.astype(np.float64) + 1.0
+def weighted_labels(labels: TrainingLabels) -> Floats:
+    """Return the weight of each label in the column of its class: (n, C)."""
+    pure: Floats = np.eye(labels.classes)[labels.labels] * labels.counts[:, None]
+    return pure
+
+
+def _class_shares(counts: Floats) -> Floats:
+    return (counts + 1.0) / (counts + 1.0).sum()
+
+
+# --- numbers --------------------------------------------------------------------------------------
+
+
+def mean_of_values(nodes: int, targets: Floats, weights: Floats) -> FittedView:
+    """Return what is known without looking at a node: the mean of the others."""
+    rest = weights.sum() - weights
+    left_out = (weights @ targets - weights * targets) / rest
+    return _fitted_values(ViewModel(MEAN), left_out, np.zeros(nodes), targets, weights)
+
+
+def fit_values(
+    name: str, views: Views, nodes: NDArray[np.int64], targets: Floats, weights: Floats
+) -> FittedView:
+    """Fit a view to numbers (n,) by ridge regression or by spreading, each left out in turn."""
+    model = ViewModel(name)
+    if name in SPREADING:
+        given = (views.operator(name), nodes, targets, weights)
+        left_out = values_left_out(*given, *SPREADING[name])
+    else:
+        rows, each = views.table(name)[nodes], np.arange(len(nodes))[None]
+        fits = [
+            fit_ridge(rows, targets[:, None], each, penalty, weights)
+            for penalty in _PENALTIES_OF_NUMBERS
+        ]
+        errors = [float(weights @ (targets - out[0, :, 0]) ** 2) for _, _, out in fits]
+        coefficients, intercept, found = fits[int(np.argmin(errors))]
+        model, left_out = ViewModel(name, coefficients, intercept), found[0, :, 0]
+    everyone = model.values(views, nodes, targets, weights)
+    return _fitted_values(model, left_out, everyone, targets, weights)
+
+
+def fit_forest_of_values(
+    views: Views, nodes: NDArray[np.int64], targets: Floats, weights: Floats, seed: int
+) -> FittedView:
+    """Fit a random forest on the features to numbers (n,)."""
+    table = views.table(FOREST)
+    given = (table[nodes], targets, 0)
+    folds = folds_of_numbers(len(nodes), seed)
+    counts = None if np.ptp(weights) == 0.0 else weights
+    left_out = forest_left_out(*given, folds, seed, counts)[:, 0]
+    forest = grow_forest(*given, seed, counts)
+    everyone = forest.scores(table)[:, 0].astype(np.float64)
+    return _fitted_values(ViewModel(FOREST, forest=forest), left_out, everyone, targets, weights)
+
+
+def _fitted_values(
+    model: ViewModel, left_out: Floats, everyone: Floats, targets: Floats, weights: Floats
+) -> FittedView:
+    """Return a view with the deviation of its errors, drawn a little towards the targets'."""
+    total = float(weights @ (targets - left_out) ** 2) + _PRIOR_LABELS
+    deviation = math.sqrt(total / (weights.sum() + _PRIOR_LABELS))
+    densities = np.asarray(norm.logpdf(targets, left_out, deviation))
+    return FittedView(replace(model, deviation=deviation), left_out, densities, everyone)

@@ -50,7 +50,7 @@ GRAPH_OF = {  # views that rest on a learned graph
     **dict.fromkeys(("learned", "labels on learned", "learned, then observed"), "learned"),
     **{name: "learned from both" for name in KINDS if name.startswith("learned from both")},
 }
-SPREADING = {  # restart and steps
+SPREADING = {  # restart and steps: the farther, the fewer nodes labels reach otherwise
     "labels on observed": (0.1, 20),
     "labels on cleaned": (0.1, 20),
     "labels on learned": (0.02, 60),
@@ -61,64 +61,37 @@ SPREADING = {  # restart and steps
 @savable
 @dataclass(frozen=True, eq=False)
 class ViewSources:
-    """What views are made of, found without labels and kept for new nodes.
-
-    Attributes
-    ----------
-    space : FeatureSpace
-    has_graph : bool
-        Whether a graph was observed.
-    structure : ndarray of float32, shape (N, k), or None
-        Directions of the rows of the observed adjacency matrix.
-    learned, learned_from_both, nearest : PointGraph or None
-        Learned from features, from features spread over the observed graph, and the nearest
-        neighbours.
-    edge_model : EdgeModel or None
-        Tells real edges from false ones where the observed graph has many of them.
-    """
+    """What views are made of, found without labels and kept for new nodes."""
 
     space: FeatureSpace
     has_graph: bool
-    structure: Matrix | None = None
-    learned: PointGraph | None = None
-    learned_from_both: PointGraph | None = None
-    nearest: PointGraph | None = None
-    edge_model: EdgeModel | None = None
+    structure: Matrix | None = None  # (N, k), directions of the rows of the adjacency matrix
+    learned: PointGraph | None = None  # from features
+    learned_from_both: PointGraph | None = None  # from features spread over the observed graph
+    nearest: PointGraph | None = None  # neighbours
+    edge_model: EdgeModel | None = None  # where the observed graph has many false edges
 
     @property
     def names(self) -> list[str]:
         """Names of the views that can be made; forests are grown only where they may matter."""
-        features = self.space.dimension > 0
+        has_features = self.space.dimension > 0
         there = {
-            "features": features,
-            "raw features": features,
-            "observed": features and self.has_graph,
-            "observed, two steps": features and self.has_graph,
+            "none": has_features,
+            "observed": has_features and self.has_graph,
             "labels on observed": self.has_graph,
             "cleaned": self.edge_model is not None,
-            "labels on cleaned": self.edge_model is not None,
-            "neighbours apart": features and self.has_graph,
+            "neighbours apart": has_features and self.has_graph,
             "links": self.structure is not None,
             "learned": self.learned is not None,
-            "labels on learned": self.learned is not None,
             "labels on nearest": self.nearest is not None,
             "learned, then observed": self.learned is not None and self.has_graph,
-            "learned from both": self.learned_from_both is not None,
-            "learned from both, two steps": self.learned_from_both is not None,
-            "learned from both, then observed": self.learned_from_both is not None,
+            "both": self.learned_from_both is not None,
         }
-        return [name for name in KINDS if there.get(name)]
+        return [n for n, kind in KINDS.items() if there.get(n, there[kind]) and n != "forest"]
 
 
 class Views:
-    """The views of some nodes: those of the fit, or these with new ones after them.
-
-    Parameters
-    ----------
-    sources : ViewSources
-    inputs : NodeInputs
-        Of N' nodes, the fitted ones first.
-    """
+    """The views of some nodes: those of the fit, or these with new ones after them."""
 
     def __init__(self, sources: ViewSources, inputs: NodeInputs) -> None:
         self._sources = sources
@@ -141,15 +114,17 @@ class Views:
             near = around @ self.coordinates
             return np.hstack([self.coordinates, unit_rows(near), unit_rows(around @ near)])
         first, _, then = name.partition(", ")
-        found = {
-            "features": lambda: self.coordinates,
-            "observed": lambda: self._twice_observed if then else self.spread,
-            "cleaned": lambda: pagerank(self._trusted, self.coordinates),
-            "learned": lambda: pagerank(self._learned, self.coordinates),
-            "learned from both": lambda: pagerank(
-                self._both, self.twice if then == "two steps" else self.coordinates
-            ),
-        }[first]()
+        if name == "observed, two steps":
+            return self._observed @ (self._observed @ self.coordinates)
+        walk = {
+            "observed": lambda: self._observed,
+            "cleaned": lambda: self._trusted,
+            "learned": lambda: self._learned,
+            "learned from both": lambda: self._both,
+        }
+        found = self.twice if then == "two steps" else self.coordinates
+        if first in walk:
+            found = pagerank(walk[first](), found)
         return pagerank(self._trusted, found) if then == "then observed" else found
 
     def operator(self, name: str) -> csr_array:
@@ -172,8 +147,6 @@ class Views:
     @cached_property
     def twice(self) -> Matrix:
         """Coordinates averaged twice over the neighbourhoods of the trusted graph."""
-        if self._sources.edge_model is None:
-            return self._twice_observed
         found: Matrix = self._trusted @ (self._trusted @ self.coordinates)
         return found
 
@@ -191,26 +164,13 @@ class Views:
         return graph if model is None else model.cleaned(graph, self.coordinates)
 
     @cached_property
-    def spread(self) -> Matrix:
-        """Coordinates spread over the observed graph by PageRank."""
-        return pagerank(self._observed, self.coordinates)
-
-    @cached_property
     def _observed(self) -> csr_array:
         return walk_operator(self._inputs.graph)
 
     @cached_property
     def _trusted(self) -> csr_array:
-        return (
-            self._observed
-            if self._sources.edge_model is None
-            else walk_operator(self.trusted_graph)
-        )
-
-    @cached_property
-    def _twice_observed(self) -> Matrix:
-        found: Matrix = self._observed @ (self._observed @ self.coordinates)
-        return found
+        has_model = self._sources.edge_model is not None
+        return walk_operator(self.trusted_graph) if has_model else self._observed
 
     @cached_property
     def _learned(self) -> csr_array:

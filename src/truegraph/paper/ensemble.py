@@ -105,12 +105,13 @@ def train_ensemble(
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
     device: str = "cpu",
+    counts: NDArray[np.float64] | None = None,
     progress: Progress | None = None,
 ) -> AppnpEnsemble:
     """Train a member for each array of labelled nodes, all on one graph (N, N).
 
     The features (N, F) may be normalised in any way. Of the labels (N,) those of labelled nodes
-    are read. `scalings` has one entry for each member.
+    are read. `scalings` has one entry for each member. `counts` (N,) says how much a label counts.
     """
     chosen = SimpleNamespace(**checked_options(APPNP.DEFAULTS, options))
     first = stream(seed, _WEIGHTS)
@@ -119,7 +120,8 @@ def train_ensemble(
     W1 = W1.transpose(0, 1).contiguous().requires_grad_()
     W2.requires_grad_()
     nodes = np.unique(np.concatenate(train))
-    weights = np.stack([np.isin(nodes, own) / len(own) for own in train]).astype(np.float32)
+    own_counts = 1.0 if counts is None else counts[nodes]
+    weights = np.stack([own_counts * np.isin(nodes, own) / len(own) for own in train])
     with one_thread():
         rows = pagerank_rows(normalised_adjacency(graph), nodes, chosen.restart, chosen.steps)
         kept = heaviest_columns(rows)
@@ -128,7 +130,7 @@ def train_ensemble(
         factors = row_factors(features[kept], scalings, device)
         wanted = torch.from_numpy(labels[nodes].astype(np.int64)).to(device)
         wanted = wanted.repeat_interleave(len(train))
-        weight = torch.from_numpy(weights.T.reshape(-1).copy()).to(device)
+        weight = torch.from_numpy(weights.T.astype(np.float32).reshape(-1).copy()).to(device)
         noise, rate = stream(seed, _DROPOUT, device), chosen.dropout
         decay = {"W1": chosen.weight_decay}
         adam = Adam({"W1": W1, "W2": W2}, chosen.learning_rate, decay)
