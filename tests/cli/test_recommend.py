@@ -71,6 +71,37 @@ def test_sets_that_hold_the_next_item(program, ratings: Path) -> None:
     assert document["recommendations"] <= 60 * document["k"]
 
 
+def test_new_items_and_users_are_placed_by_their_features(program, ratings: Path) -> None:
+    """Numbers as ids: text in the interactions, and in the tables of features."""
+    pairs = pd.read_csv(ratings).query("stars > 1")
+    ids = {"user": pairs["user_id"].str[1:], "item": pairs["item_id"].str[1:]}
+    pd.DataFrame(ids).to_csv("pairs.csv", index=False)
+    for what, known, new in (("item", 48, 54), ("user", 60, 63)):
+        number = np.arange(new)
+        kind = [f"kind {one % 3}" for one in number]
+        table = pd.DataFrame({what: number, "kind": kind, "size": 10.0 * (number % 3)})
+        table.to_csv(f"{what}s.csv", index=False)
+        assert known < new
+    done = program(
+        *("recommend", "--interactions", "pairs.csv", "--items", "items.csv"),
+        *("--users", "users.csv", "--model", "graph-ease", "-k", 30, "--out", "r.csv"),
+        *("--out", "page.html", "--json", "--quiet", "--save", "model"),
+    )
+    assert done.code == 0, done.err
+    document = json.loads(done.out)
+    table = pd.read_csv("r.csv")
+    assert document["files"]["items"] == "items.csv"
+    assert "Because they took" in Path("page.html").read_text()
+    assert document["new_items"] == table["new"].sum() > 0
+    assert set(table.loc[table["new"], "item"]) <= set(range(48, 54))
+    placed = table[(table["user"] >= 60) & (table["rank"] <= 5)]
+    assert not placed["popular"].any()
+    assert (placed["user"] % 3 == placed["item"] % 3).mean() > 0.9
+    more = pd.DataFrame({"item": ["99"], "kind": ["kind 1"], "size": [10.0]})
+    later = Recommender.load("model").add_items(more).recommend(["1"], k=1, only=["99"])
+    assert later["new"].all()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

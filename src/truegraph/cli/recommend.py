@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,8 @@ def recommend(
     item: str | None = None,
     rating: str | None = None,
     time: str | None = None,
+    items: Path | None = None,
+    users: Path | None = None,
     model: str = "auto",
     given: list[str] | None = None,
     seed: int = 0,
@@ -41,26 +44,31 @@ def recommend(
     if interactions is None:
         raise InputError("there is nothing to learn from; give --interactions.")
     cli.check_share("--coverage", coverage)
-    output.check([interactions])
+    output.check([interactions, items, users])
     settings, model = cli.settings(given), cli.one_model(model, MODELS)
     output.say(f"Reading {interactions} ...")
     data = cli.read_interactions(interactions, user, item, rating, time)
     output.say(*data.notes)
-    document = answered(
-        {"interactions": interactions}, data, model=model, options=settings, seed=seed
-    )
+    features = {
+        "items": _features(items, data.item_ids, output),
+        "users": _features(users, data.user_ids, output),
+    }
+    files = {"interactions": interactions, "items": items, "users": users}
+    document = answered(files, data, model=model, options=settings, seed=seed)
     from truegraph.recommend.estimator import Recommender
     from truegraph.report.recommended import recommended_parts
 
     with output.working(jobs):
-        recommender = fitted(Recommender, document, output, data)
+        recommender = fitted(Recommender, document, output, data, **features)
         k = k if coverage is None else recommender.set_size(coverage)
-        table = recommender.recommend(data.user_ids, k=k)
+        everybody = recommender.interactions_.user_ids
+        table = recommender.recommend(everybody, k=k)
     output.write_table(table)
     output.save_model(recommender)
     choice, chances = recommender.choice_, table["probability"].dropna()
     document |= {
         **{"coverage": coverage, "k": k, "recommendations": len(table)},
+        "new_items": int(table["new"].sum()) if "new" in table else 0,
         "users_with_popular_items": int(table.loc[table["popular"], "user"].nunique()),
         "chosen": {"model": choice.model, **choice.options},
         "validation_recall@20": None if choice.recall != choice.recall else choice.recall,
@@ -69,7 +77,7 @@ def recommend(
     }
     output.finish(
         document,
-        f"{counted(k, 'item')} for each of {counted(data.n_users, 'user')} with {model}, from "
+        f"{counted(k, 'item')} for each of {counted(len(everybody), 'user')} with {model}, from "
         f"{counted(len(data), 'interaction')} with {counted(data.n_items, 'item')}",
         title=f"Recommendations by {model}",
         answer=_expected_recall(data, document),
@@ -79,6 +87,22 @@ def recommend(
         },
         parts=lambda: recommended_parts(recommender, table),
     )
+
+
+def _features(path: Path | None, known: Sequence[Hashable], output: Output) -> Any:
+    """Return the table of items or users, ids of text files as text; None without one."""
+    if path is None:
+        return None
+    from truegraph.data.tables import open_table
+
+    output.say(f"Reading {path} ...")
+    table = open_table(path, lambda table: True)
+    frame, wanted = table.frame(), set(known)
+    if any(isinstance(one, str) for one in known):
+        texts = [table.columns([place])[place] for place in range(len(table.names))]
+        best = max(range(len(texts)), key=lambda place: len(wanted.intersection(texts[place])))
+        frame[table.names[best]] = texts[best].to_numpy()
+    return frame
 
 
 def _expected_recall(data: Interactions, document: dict[str, Any]) -> dict[str, str]:

@@ -46,7 +46,11 @@ def recommended_parts(recommender: Recommender, found: pd.DataFrame) -> Iterator
 
 def _reasons(recommender: Recommender, found: pd.DataFrame) -> Part:
     rows: Rows = [["user", "gets", "probability", "because of"]]
-    told = found[~found["popular"] & (found["rank"] == 1)].head(_ROWS)
+    data = recommender.interactions_
+    taken = np.bincount(data.items, minlength=data.n_items)[data.item_numbers(found["item"])]
+    took = np.bincount(data.users, minlength=data.n_users)[data.user_numbers(found["user"])]
+    has_reason = (taken > 0) & (took > 0)  # what is new is placed by its features
+    told = found[has_reason & (found["rank"] == 1)].head(_ROWS)
     columns = (told[name].tolist() for name in ("user", "item", "score", "probability"))
     for user, item, score, chance in zip(*columns, strict=True):
         because = recommender.explain(user, item).head(_REASONS)
@@ -82,7 +86,7 @@ def _neighbours(recommender: Recommender, graph: LearnedGraph) -> Part:
     data = recommender.interactions_
     taken = np.bincount(data.items, minlength=data.n_items)
     has_edges = np.diff(graph.adjacency.indptr) > 0
-    order = np.lexsort((np.arange(data.n_items), -taken))
+    order = np.lexsort((np.arange(graph.n_nodes), -taken[: graph.n_nodes]))
     rows: Rows = [["item", "taken by", "nearest items"]]
     for number in order[has_edges[order]][:_ROWS]:
         item = data.item_ids[number]
