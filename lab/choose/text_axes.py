@@ -40,9 +40,9 @@ def spread(dataset: str, seed: int, options: Mapping[str, Any]) -> Scores:
 
 if __name__ == "__main__":
     module = "truegraph.data.column_encoders"
-    words: dict[str, Any] = {"analyzer": "word"}
-    letters: dict[str, Any] = {"analyzer": "char_wb", "ngram_range": (3, 4)}
-    prose = [(axes, kind) for axes in (50, 100, 200, 300) for kind in (words, letters)]
+    prose = [(axes, letters) for axes in (50, 100, 200, 300) for letters in ((3, 4), (4, 4))]
     sweep(f"{module}:_PROSE", prose, spread, datasets=("prose",))
-    sweep(f"{module}:_NAMES", [(n, letters) for n in (10, 30, 100)], spread, datasets=("name",))
-    sweep(f"{module}:_ROUNDS", [2, 4, 8], spread, datasets=("prose",))
+    sweep(
+        f"{module}:_NAMES", [(10, (3, 4)), (30, (3, 4)), (100, (3, 4))], spread, datasets=("name",)
+    )
+    sweep(f"{module}:_ROUNDS", [1, 2, 4], spread, datasets=("prose",))

@@ -128,7 +128,7 @@ def test_pandas_duplicates_keep_the_largest_weight() -> None:
 
 def test_pandas_tables_that_cannot_be_read() -> None:
     with pytest.raises(
-        InputError, match=r"lacks the columns \['target'\]; found \['source', 'to'\]"
+        InputError, match=r"needs the columns source and target; found \['source', 'to'\]"
     ):
         as_adjacency(pd.DataFrame({"source": [0], "to": [1]}))
     with pytest.raises(InputError, match="holds names, not node numbers"):
@@ -215,9 +215,25 @@ def test_every_container_gives_the_same_graph(
         assert_canonical(found)
         assert np.array_equal(found.toarray(), dense)
     plain = [dense, expected.tocoo(), expected.tocsc(), to_pyg(expected)]
-    numbered = networkx_of(list(range(7)), edges, order)
-    for graph in (*plain, numbered, igraph_of(list(range(7)), edges, list(range(7)))):
+    numbers = list(range(7))
+    plain += [networkx_of(numbers, edges, order), igraph_of(numbers, edges, order)]
+    for graph in plain:
         assert np.array_equal(as_adjacency(graph, 7).toarray(), dense)
+
+
+def test_numbers_say_the_row_and_names_do_not() -> None:
+    shuffled = nx.Graph([(2, 1), (1, 0)])
+    from_one = nx.Graph([(3, 2), (2, 1)])
+    named = nx.Graph([("b", "a"), ("a", "c")])
+    path = as_adjacency(nx.path_graph(3)).toarray()
+    for graph in (shuffled, from_one, to_igraph(as_adjacency(path), [1, 2, 3])):
+        assert np.array_equal(as_adjacency(graph, 3).toarray(), path)
+    assert graph_names(from_one) == [1, 2, 3]
+    assert np.array_equal(as_adjacency(named).toarray(), [[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+    for graph in (named, to_igraph(as_adjacency(named), ["b", "a", "c"])):
+        with pytest.raises(InputError, match="names such as 'b', which do not say which row"):
+            as_adjacency(graph, 3)
+        assert as_adjacency(graph, 3, node_names=["a", "b", "c"])[0, 1] == 1
 
 
 def test_names_of_nodes() -> None:

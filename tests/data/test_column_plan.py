@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import narwhals
 import numpy as np
 import pandas as pd
@@ -85,7 +86,9 @@ def test_scikit_learns_own_checks() -> None:
 
 def forms(table: pd.DataFrame) -> list[Any]:
     frame = polars.from_pandas(table)
-    return [frame, frame.lazy(), pyarrow.Table.from_pandas(table), narwhals.from_native(frame)]
+    made = pyarrow.Table.from_pandas(table)
+    relation = duckdb.from_arrow(made)
+    return [frame, frame.lazy(), made, narwhals.from_native(frame), relation]
 
 
 def test_every_library_gives_the_same_bits(table: pd.DataFrame) -> None:
@@ -292,3 +295,18 @@ def test_a_plan_that_is_not_fitted_yet_is_saved(tmp_path: Path) -> None:
     plan = ColumnPlan("none", id_column=None, drop=["a"], columns={"b": None, "c": "date"})
     save(plan, tmp_path)
     assert load(ColumnPlan, tmp_path).get_params() == plan.get_params()
+
+
+def test_every_library_gives_the_same_graph(table: pd.DataFrame) -> None:
+    expected = learn_graph(table, 5, random_state=0).adjacency
+    for same in forms(table):
+        assert (learn_graph(same, 5, random_state=0).adjacency != expected).nnz == 0
+
+
+def test_names_in_an_arrow_table_survive() -> None:
+    rows = pd.DataFrame(RNG.normal(size=(30, 3)), index=[f"n{i}" for i in range(30)])
+    for frame in (rows, pyarrow.Table.from_pandas(rows)):
+        graph = learn_graph(frame, 4)
+        assert graph.names == tuple(rows.index)
+        assert graph.plan is not None
+        assert list(graph.plan.encoders_) == ["0", "1", "2"]

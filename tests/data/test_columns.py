@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import datetime
+import warnings
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from truegraph import ColumnPlan
+from truegraph import ColumnPlan, InputWarning
 from truegraph.data.column_kinds import categories, column_kind, is_id_name, recognise, times
 from truegraph.data.quantities import number_format, read_numbers
+from truegraph.data.vectorising import new_points
 from truegraph.errors import InputError
 
 N = 60
@@ -264,3 +269,98 @@ def test_every_column_weighs_about_one_and_gaps_lie_in_the_middle(values: Any) -
     holey = pd.Series(list(values), dtype=object)
     holey[3] = None
     assert np.allclose(points(holey)[3], 0)
+
+
+NEW_ROWS: list[tuple[Any, Any, list[bool], str]] = [  # fitted, new, which can be read, an example
+    (DAYS.strftime("%Y-%m-%d"), ["2024-02-10", "10.02.2020"], [True, False], "10.02.2020"),
+    (DAYS.strftime("%d.%m.%Y"), ["10.02.2020", "2024-02-10"], [True, False], "2024-02-10"),
+    (DAYS, ["2024-02-10", "10.02.2020"], [True, False], "10.02.2020"),
+    (DAYS, [20240210, 20240211], [False, False], "20240210"),
+    ([f"{i}.5" for i in range(N)], ["1.5", "1,5"], [True, False], "1,5"),
+    ([f"{i},5" for i in range(N)], ["1,5", "1.5"], [True, False], "1.5"),
+    (np.arange(N) + 0.5, ["7.5", "abc"], [True, False], "abc"),
+    ([f"€{i}.50" for i in range(N)], ["€7.50", "seven"], [True, False], "seven"),
+    (np.arange(N) + 0.5, DAYS[:2], [False, False], "2024-01-01"),
+]
+
+
+@pytest.mark.parametrize(("fitted", "new", "reads", "example"), NEW_ROWS)
+def test_new_rows_are_read_as_the_fitted_ones_and_the_rest_is_named(
+    fitted: Any, new: Any, reads: list[bool], example: str
+) -> None:
+    plan = ColumnPlan("each", id_column=None).fit(pd.DataFrame({"x": fitted, "y": range(N)}))
+    rows = pd.DataFrame({"x": new, "y": 0})
+    width = len(plan.encoders_["x"].parts)
+    found = plan.transform(rows)[:, :width]
+    for point, is_read in zip(found, reads, strict=True):
+        assert np.allclose(point, 0, atol=1e-9) is not is_read
+    ((name, (count, cells)),) = plan.misfits(rows).items()
+    assert (name, count) == ("x", reads.count(False))
+    assert example in cells[0]
+    with pytest.warns(InputWarning, match=f"column 'x' of X has {count} cell.*missing"):
+        new_points(rows, plan)
+
+
+def test_masked_entries_are_missing() -> None:
+    array = RNG.normal(size=(N, 3))
+    mask = RNG.random((N, 3)) < 0.1
+    expected = ColumnPlan("each").fit_transform(np.where(mask, np.nan, array))
+    masked = np.ma.masked_array(array, mask=mask)
+    assert np.array_equal(ColumnPlan("each").fit_transform(masked), expected)
+    named = ["x0", "x1", "x2"]
+    nullable = pd.DataFrame(masked, columns=named).astype("Float64")
+    assert np.array_equal(ColumnPlan("each").fit_transform(nullable), expected)
+
+
+@pytest.mark.parametrize("cell", [object(), {"a": 1}, {1, 2}, b"raw", len])
+def test_cells_that_are_objects_are_refused_by_name(cell: Any) -> None:
+    frame = pd.DataFrame({"x": np.arange(N), "odd": pd.Series([cell] * N, dtype=object)})
+    with pytest.raises(
+        InputError, match=rf"column 'odd' holds cells of type {type(cell).__name__}"
+    ):
+        ColumnPlan().fit(frame)
+    assert ColumnPlan(drop=["odd"], id_column=None).fit(frame)
+
+
+def test_spans_of_the_whole_range_give_no_raw_warning() -> None:
+    wide = np.array([-1e307, 1e307, 0.0, 5e306] * 15)
+    for frame in (pd.DataFrame({"a": wide, "b": -wide}), pd.DataFrame({"x0": wide, "x1": wide})):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            assert np.isfinite(ColumnPlan().fit_transform(frame)).all()
+
+
+DAY = datetime.date(2024, 1, 1)
+ARROW: dict[str, tuple[Any, str]] = {  # a column of PyArrow, and its kind, or part of the error
+    "decimal": (pa.array([Decimal(i) / 4 for i in range(N)], pa.decimal128(9, 2)), "number"),
+    "time": (pa.array([datetime.time(i % 24, i % 60) for i in range(N)]), "number"),
+    "date32": (pa.array([DAY + datetime.timedelta(3 * i) for i in range(N)], pa.date32()), "date"),
+    "timestamp": (pa.array([pd.Timestamp(DAY) + pd.Timedelta(i, "D") for i in range(N)]), "date"),
+    "duration": (pa.array([datetime.timedelta(hours=i) for i in range(N)]), "number"),
+    "null": (pa.nulls(N), "unused"),
+    "bool": (pa.array([i % 3 == 0 for i in range(N)]), "category"),
+    "dictionary": (pa.array(["a", "b", "c"] * (N // 3)).dictionary_encode(), "category"),
+    "large string": (pa.array(["a", "b", "c"] * (N // 3), pa.large_string()), "category"),
+    "uint8": (pa.array(np.arange(N) * 3 % 51, pa.uint8()), "number"),
+    "list": (pa.array([[float(i), 1.0] for i in range(N)]), "block"),
+    "fixed list": (pa.array([[i, 1] for i in range(N)], pa.list_(pa.int32(), 2)), "block"),
+    "list of words": (pa.array([["a", "b"]] * N), "column 'x'"),
+    "struct": (pa.array([{"a": i} for i in range(N)]), "column 'x' holds cells of type dict"),
+    "binary": (pa.array([b"%d" % i for i in range(N)]), "column 'x' holds cells of type bytes"),
+    "map": (pa.array([[("a", i)] for i in range(N)], pa.map_(pa.string(), pa.int64())), "column"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ARROW)
+def test_every_type_of_arrow_is_encoded_or_refused_by_name(name: str) -> None:
+    column, expected = ARROW[name]
+    table = pa.table({"x": column, "y": np.arange(N) % 7})
+    native = table.to_pandas(types_mapper=pd.ArrowDtype)
+    for form in (table, native):
+        plan = ColumnPlan(id_column=None)
+        if expected.startswith("column"):
+            with pytest.raises(InputError, match=expected):
+                plan.fit(form)
+            continue
+        assert plan.fit(form).columns_[0].kind == expected
+        assert np.isfinite(plan.transform(form)).all()

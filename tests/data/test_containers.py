@@ -113,10 +113,10 @@ def test_fingerprint_is_the_same_in_every_process() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"features": np.zeros((5, 2), dtype=np.float32)}, "features has 5 rows and labels has 6"),
-        ({"graph": sparse.csr_array((5, 5))}, "graph has 5 rows"),
+        ({"features": np.zeros((5, 2), dtype=np.float32)}, "features has shape"),
+        ({"graph": sparse.csr_array((5, 5))}, "graph has shape"),
         ({"graph": sparse.csr_array((6, 5))}, r"graph has shape \(6, 5\)"),
-        ({"node_names": np.array(["a"])}, "node_names has 1 rows"),
+        ({"node_names": np.array(["a"])}, "1 node_names for 6 labels"),
         ({"labels": np.array([0, 1, -2, 0, 0, 0])}, "found -2 to 1"),
         ({"labels": np.array([0, 1, 2, 0, 0, 0])}, "found 0 to 2"),
     ],

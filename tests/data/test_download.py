@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from truegraph.data import datasets
-from truegraph.data.download import fetch_planetoid
+from truegraph.data.datasets import fetch_planetoid
 from truegraph.data.planetoid import PARTS, read_planetoid
 from truegraph.data.registry import REGISTRY, DatasetInfo
 from truegraph.errors import DataError

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from truegraph.data import merge_edges, read_edges
-from truegraph.data.edge_files import read_edge_table
+from truegraph.data.edge_files import edge_notes, read_edge_table
 from truegraph.errors import InputError
 
 
@@ -41,23 +41,24 @@ def test_names_without_a_header_recur(tmp_path: Path) -> None:
     assert ends(tmp_path, "ann,bob\nbob,cid\n") == [["ann", "bob"], ["bob", "cid"]]
     assert ends(tmp_path, "one,other\nbob,cid\n") == [["bob", "cid"]]
     known = read_edge_table(tmp_path / "edges.csv", nodes={"one", "other", "bob", "cid"})
-    assert len(known.frame) == 2
+    assert len(known[0]) == 2
 
 
 def test_columns_by_name_and_what_is_said(tmp_path: Path) -> None:
     path = tmp_path / "calls.csv"
     path.write_text("day,caller,callee,minutes\n1,a,b,5\n2,b,c,6\n")
-    found = read_edge_table(path, source="caller", target="callee", weight="minutes")
-    assert found.frame.to_dict("list") == {
+    columns = {"source": "caller", "target": "callee", "weight": "minutes"}
+    frame, table, place = read_edge_table(path, columns)
+    assert frame.to_dict("list") == {
         "source": ["a", "b"],
         "target": ["b", "c"],
         "weight": [5.0, 6.0],
     }
-    assert found.notes == (
+    assert edge_notes(table, place) == (
         f"{path}: edges run from caller to callee",
         f"{path}: 1 column not read: day; if one holds weights, name it with weight= (--weight)",
     )
-    assert read_edge_table(path).ends == (0, 1)
+    assert read_edge_table(path)[2] == {"source": 0, "target": 1}
     with pytest.raises(InputError, match="no column is called 'sender', which would hold the sou"):
         read_edges(path, source="sender")
     with pytest.raises(InputError, match="source and target are the same column 'caller'"):
@@ -67,9 +68,11 @@ def test_columns_by_name_and_what_is_said(tmp_path: Path) -> None:
 def test_times_of_edges(tmp_path: Path) -> None:
     path = tmp_path / "mail.csv"
     path.write_text("from,to,sent\na,b,1970-01-02\nb,c,1970-01-03\n")
-    found = read_edge_table(path, time="sent")
-    assert found.frame["time"].tolist() == [86400, 172800]
-    assert [note.partition(": ")[2] for note in found.notes] == ["edges run from from to to"]
+    frame, table, place = read_edge_table(path, {"time": "sent"})
+    assert frame["time"].tolist() == [86400, 172800]
+    assert [note.partition(": ")[2] for note in edge_notes(table, place)] == [
+        "edges run from from to to"
+    ]
     with pytest.raises(InputError, match="no column is called 'at', which would hold the time"):
         read_edges(path, time="at")
 

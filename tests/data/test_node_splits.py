@@ -71,9 +71,9 @@ def test_too_few_nodes() -> None:
         random_split(labels, 3, test_size=1, validation_size=1)
     with pytest.raises(InputError, match=r"per_class=2 leaves 8 labelled nodes.*test_size=6.*=3"):
         random_split(labels, 2, test_size=6, validation_size=3)
-    with pytest.raises(InputError, match="per_class=0 must be at least 1"):
+    with pytest.raises(InputError, match="per_class=0 must be"):
         random_split(labels, 0)
-    with pytest.raises(InputError, match="test_size=-1 must be at least 0"):
+    with pytest.raises(InputError, match="test_size=-1 must be"):
         random_split(labels, 1, test_size=-1)
 
 

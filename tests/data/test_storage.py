@@ -194,6 +194,8 @@ def test_a_private_file_stays_private_and_what_is_no_file_stays(tmp_path: Path) 
     path.chmod(0o600)
     write_json(path, {"a": 1})
     assert path.stat().st_mode & 0o777 == 0o600
+    with atomic_write(path) as temporary:  # private before anything is written
+        assert temporary.stat().st_mode & 0o777 == 0o600
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(WriteError, match="is no file, and would be replaced"):
         write_json(tmp_path / "pipe", {})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import io
+import os
 import sys
 from pathlib import Path
 from typing import Any
@@ -261,3 +262,21 @@ def test_names_that_a_spreadsheet_would_run(tmp_path: Path) -> None:
     assert written.columns.tolist() == ["'=n", "x"]
     expected = ["'=1+1", "'+x", "-3", "'@y", "'\tz", "tea", "'\n=1", "'＝1"]
     assert written["'=n"].tolist() == expected
+
+
+def test_a_compressed_table_that_unpacks_to_too_much_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("truegraph.data.tables._SMALL", 1_000_000)
+    for name, bomb in (("zeros", bytes(5_000_000)), ("lines", b"1,2\n" * 1_250_000)):
+        (tmp_path / f"{name}.csv.gz").write_bytes(gzip.compress(bomb))
+        with pytest.raises(InputError, match=rf"{name}\.csv\.gz: refused: it unpacks to more than"):
+            open_table(tmp_path / f"{name}.csv.gz")
+
+
+def test_a_name_that_is_not_utf_8_is_refused_in_words_that_can_be_printed(tmp_path: Path) -> None:
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/t\xff.csv")
+    Path(path).write_text("id,x\na,1\n")
+    with pytest.raises(InputError, match="the name of the file is not UTF-8; rename it") as caught:
+        open_table(path)
+    assert str(caught.value).encode()

@@ -88,7 +88,7 @@ def _edges(path: Path, names: Sequence[str]) -> csr_array:
     from truegraph.data.adjacency import as_adjacency
     from truegraph.data.edge_files import read_edge_table
 
-    frame = read_edge_table(path, nodes=set(names)).frame
+    frame = read_edge_table(path, nodes=set(names))[0]
     for column in ("source", "target"):
         _check_known(path, frame[column], names)
     return as_adjacency(frame, node_names=names)

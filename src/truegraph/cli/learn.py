@@ -22,6 +22,8 @@ _PARAMETERS = {
     **{"degree": "auto", "metric": "sqeuclidean", "graph_model": "scaled"},
     **{"candidates": "auto", "scope": "candidates", "random_state": None},
 }
+_FEWEST_NAMES = 10  # columns of fewer different words may well be answers: yes, no, maybe
+_SHARED_NAMES = 0.5  # of the shorter list of names
 _ENDS = ({"source", "target"}, {"from", "to"}, {"src", "dst"}, {"head", "tail"})
 _MOST_EDGE_COLUMNS = 5  # of a list of edges: ends, weight, time and the like
 _LEVEL = 0.9  # of the posterior's intervals
@@ -142,13 +144,28 @@ def _read(
 def _refuse_edges(path: str, table: Any) -> None:
     """Raise an InputError for a list of edges, which is no table of points."""
     columns = [str(name).strip().lower() for name in getattr(table, "columns", ())]
-    if len(columns) > _MOST_EDGE_COLUMNS or not any(ends <= set(columns) for ends in _ENDS):
+    if not 2 <= len(columns) <= _MOST_EDGE_COLUMNS:
+        return
+    if not any(ends <= set(columns) for ends in _ENDS) and not _share_names(table):
         return
     raise InputError(
         f"{path} is a list of edges ({', '.join(columns)}), but learn takes points, a row per "
         f"node. Give it as edges: truegraph links --edges {path}, or with labels of some nodes: "
         f"truegraph classify --edges {path} --labels FILE"
     )
+
+
+def _share_names(table: Any) -> bool:
+    """Return whether the first two columns hold names of the same things, as ends of edges do."""
+    from truegraph.data.column_encoders import different
+    from truegraph.data.column_kinds import is_text
+
+    first, second = (table.iloc[:, place] for place in (0, 1))
+    if not (is_text(first) and is_text(second)):
+        return False
+    names, others = different(first), different(second)
+    enough = len(names | others) >= _FEWEST_NAMES
+    return enough and len(names & others) >= _SHARED_NAMES * min(len(names), len(others))
 
 
 def _settings(

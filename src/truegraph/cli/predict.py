@@ -75,7 +75,7 @@ def _pairs(
 
     fitted = getattr(estimator, "node_names_", ())
     number = {str(name): place for place, name in enumerate((*fitted, *names))}
-    frame = read_edge_table(path, nodes=set(number)).frame
+    frame = read_edge_table(path, nodes=set(number))[0]
     ends = frame[["source", "target"]].to_numpy(object).tolist()
     named = [name for pair in ends for name in pair]
     for name in named if not names else ():  # without features edges name the new nodes

@@ -47,13 +47,13 @@ DataFrame
         absent); or PyG data (weights in `edge_weight` or a one-column `edge_attr`); or a table with
         the columns "source", "target" and optionally "weight".
     n_nodes : int, optional
-        Number of nodes; by default the size of the matrix or graph, or one more than the largest
-        node number of a table.
+        Number of rows that the nodes must fit; by default the size of the matrix or graph, or one
+        more than the largest node number of a table. A graph whose nodes have other names than
+        0 to n - 1 or 1 to n then needs `node_names`.
     node_names : sequence, optional
-        Names of the nodes in the wanted order, for NetworkX and igraph graphs and tables that use
-        names. By default a NetworkX graph of the nodes 0 to n - 1 is in the order of their numbers
-        and another one in the order in which its nodes were added (see `graph_names`); a table
-        holds node numbers.
+        Names of the nodes in the order of the rows. By default nodes called 0 to n - 1, or 1 to n,
+        are in the order of their numbers, and others in the order of the graph (see
+        `graph_names`); a table holds node numbers.
 
     Returns
     -------
@@ -64,13 +64,11 @@ DataFrame
     InputError
         If the form is unknown, a weight is negative or not finite, or sizes do not fit.
     """
-    libraries = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
+    libraries = _libraries(graph)
     if sparse.issparse(graph) or isinstance(graph, np.ndarray) or "torch" in libraries:
         adjacency = _from_matrix(gate.plain("graph", graph))
-    elif "networkx" in libraries:
-        adjacency = _from_networkx(graph, node_names)
-    elif "igraph" in libraries:
-        adjacency = _from_igraph(graph, node_names)
+    elif libraries & {"networkx", "igraph"}:
+        adjacency = _from_library(graph, _wanted_names(graph, n_nodes, node_names))
     elif "torch_geometric" in libraries:
         adjacency = _from_pyg(graph)
     elif "pandas" in libraries:
@@ -87,19 +85,50 @@ DataFrame
 
 
 def graph_names(graph: Any) -> list[Any] | None:
-    """Return the names that a graph gives its nodes, in the order of `as_adjacency`'s rows."""
-    libraries = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
-    if "networkx" in libraries:
-        names = list(graph.nodes)
-        return None if set(names) == set(range(len(names))) else names
-    if "igraph" in libraries:
-        return list(graph.vs["name"]) if "name" in graph.vs.attributes() else None
+    """Return the names that a graph gives its nodes, in the order of `as_adjacency`'s rows.
+
+    They are the nodes of a NetworkX graph, the vertex attribute "name" of an igraph graph, or the
+    ends in a table of edges, sorted. None where nodes are the numbers 0 to n - 1.
+    """
+    libraries = _libraries(graph)
+    if libraries & {"networkx", "igraph"}:
+        names = _own_names(graph)
+        numbers = set(range(len(names) + 1))
+        if set(names) == numbers - {len(names)}:
+            return None
+        return sorted(names) if set(names) == numbers - {0} else names
     if "pandas" not in libraries or not {"source", "target"} <= set(graph.columns):
         return None
     ends = [graph[column] for column in ("source", "target")]
     if all(end.dtype.kind in "iu" for end in ends):
         return None
     return sorted(import_module("pandas").unique(np.concatenate([list(end) for end in ends])))
+
+
+def _libraries(graph: Any) -> set[str]:
+    return {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
+
+
+def _own_names(graph: Any) -> list[Any]:
+    """Return the nodes of a NetworkX graph; names of an igraph graph, numbers if it has none."""
+    if "networkx" in _libraries(graph):
+        return list(graph.nodes)
+    return list(graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount()))
+
+
+def _wanted_names(graph: Any, n_nodes: int | None, given: NodeNames | None) -> list[Any]:
+    """Return the names of the rows, which only numbers, or the caller, can put into an order."""
+    if given is not None:
+        return list(given)
+    names = graph_names(graph)
+    if names is None:
+        return list(range(len(_own_names(graph))))
+    if n_nodes is not None and set(names) != set(range(1, len(names) + 1)):
+        raise InputError(
+            f"the nodes of graph have names such as {names[0]!r}, which do not say which row each "
+            "is; call them 0 to n - 1, or give a table whose index has these names."
+        )
+    return names
 
 
 def adjacency_from_edges(
@@ -167,30 +196,23 @@ def _from_matrix(graph: Any) -> sparse.csr_array:
     return _canonical(sparse.csr_array((entries.data[real], ends), shape=adjacency.shape))
 
 
-def _from_networkx(graph: Any, node_names: NodeNames | None) -> sparse.csr_array:
-    names = list(node_names) if node_names is not None else graph_names(graph)
-    if names is None:
-        names = list(range(len(graph)))
-    number = {name: i for i, name in enumerate(names)}
-    unknown = next((name for name in graph.nodes if name not in number), None)
+def _from_library(graph: Any, names: list[Any]) -> sparse.csr_array:
+    """Return the matrix of a NetworkX or igraph graph, its nodes in the order of `names`."""
+    number = {name: place for place, name in enumerate(names)}
+    own = _own_names(graph)
+    unknown = next((name for name in own if name not in number), None)
     if unknown is not None:
         raise InputError(f"node {unknown!r} of the graph is not in node_names.")
-    edges = list(graph.edges(data="weight", default=1.0))
-    sources = np.array([number[i] for i, _, _ in edges], dtype=np.int64)
-    targets = np.array([number[j] for _, j, _ in edges], dtype=np.int64)
-    weights = gate.as_floats("edge weights", np.array([w for _, _, w in edges], dtype=object))
+    weights: Any = None
+    if "networkx" in _libraries(graph):
+        edges = list(graph.edges(data="weight", default=1.0))
+        ends = [(number[i], number[j]) for i, j, _ in edges]
+        weights = gate.as_floats("edge weights", np.array([w for *_, w in edges], dtype=object))
+    else:
+        ends = [(number[own[i]], number[own[j]]) for i, j in graph.get_edgelist()]
+        weights = np.array(graph.es["weight"]) if graph.is_weighted() else None
+    sources, targets = np.array(ends, dtype=np.int64).reshape(-1, 2).T
     return adjacency_from_edges(sources, targets, weights, len(names))
-
-
-def _from_igraph(graph: Any, node_names: NodeNames | None) -> sparse.csr_array:
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    own = graph_names(graph)
-    if node_names is not None and own is not None:
-        names = import_module("pandas").Index(list(node_names))
-        column = import_module("pandas").Series(own, name="vertex")
-        ends = _numbered(column, names)[ends]
-    weights = np.array(graph.es["weight"]) if graph.is_weighted() else None
-    return adjacency_from_edges(ends[:, 0], ends[:, 1], weights, graph.vcount())
 
 
 def _from_pyg(data: Any) -> sparse.csr_array:
@@ -198,8 +220,7 @@ def _from_pyg(data: Any) -> sparse.csr_array:
         raise InputError("the PyTorch Geometric data has no edge_index; set it, or pass no graph.")
     sources, targets = data.edge_index.detach().cpu().numpy()
     weights = getattr(data, "edge_weight", None)
-    if weights is None:
-        weights = data.edge_attr
+    weights = data.edge_attr if weights is None else weights
     if weights is not None:
         weights = weights.detach().cpu().numpy()
         if weights.size != len(sources):
@@ -212,18 +233,22 @@ def _from_pyg(data: Any) -> sparse.csr_array:
 
 
 def _from_pandas(table: Any, n_nodes: int | None, node_names: NodeNames | None) -> sparse.csr_array:
-    missing = {"source", "target"} - set(getattr(table, "columns", ()))
-    if missing:
+    if not {"source", "target"} <= set(table.columns):
         raise InputError(
-            f"the edge table lacks the columns {sorted(missing)}; "
-            f"found {list(getattr(table, 'columns', ()))}; rename its columns."
+            "the edge table needs the columns source and target; found "
+            f"{list(table.columns)}; rename its columns."
         )
+    columns = table["source"], table["target"]
     if node_names is not None:
         names = import_module("pandas").Index(node_names)
-        ends = [_numbered(table[column], names) for column in ("source", "target")]
+        ends = [names.get_indexer(column) for column in columns]
+        for column, end in zip(columns, ends, strict=True):
+            if (end < 0).any():
+                unknown = column.iloc[int(np.argmax(end < 0))]
+                raise InputError(f"{column.name} {unknown!r} of the graph is not in node_names.")
         n_nodes = len(names)
-    elif all(table[column].dtype.kind in "iu" for column in ("source", "target")):
-        ends = [table[column].to_numpy() for column in ("source", "target")]
+    elif all(column.dtype.kind in "iu" for column in columns):
+        ends = [column.to_numpy() for column in columns]
     else:
         raise InputError("the edge table holds names, not node numbers; give node_names too.")
     if n_nodes is None:
@@ -232,23 +257,10 @@ def _from_pandas(table: Any, n_nodes: int | None, node_names: NodeNames | None) 
     return adjacency_from_edges(ends[0], ends[1], weights, n_nodes)
 
 
-def _numbered(column: Any, names: Any) -> NDArray[np.int64]:
-    numbers = names.get_indexer(column)
-    if (numbers < 0).any():
-        unknown = column.iloc[int(np.argmax(numbers < 0))]
-        raise InputError(f"{column.name} {unknown!r} of the graph is not in node_names.")
-    return numbers
-
-
 def to_networkx(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> networkx.Graph:
-    """Return a NetworkX graph with the edge attribute "weight".
+    """Return a NetworkX graph with the edge attribute "weight", of a symmetric matrix.
 
-    Parameters
-    ----------
-    adjacency : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix.
-    node_names : sequence, optional
-        Names of the nodes; by default their numbers.
+    Nodes have the given names, by default their numbers.
     """
     adjacency = gate.sparse_matrix("adjacency", adjacency)
     graph = import_extra("networkx").Graph()
@@ -313,12 +325,7 @@ def to_pyg(
 def to_pandas(adjacency: sparse.csr_array, node_names: NodeNames | None = None) -> pd.DataFrame:
     """Return a table with the columns source, target and weight, each undirected edge once.
 
-    Parameters
-    ----------
-    adjacency : csr_array, shape (n_nodes, n_nodes)
-        Symmetric adjacency matrix.
-    node_names : sequence, optional
-        Names of the nodes; by default their numbers.
+    Nodes have the given names, by default their numbers.
     """
     import pandas as pd
 

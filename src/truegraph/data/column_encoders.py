@@ -38,13 +38,15 @@ _LARGEST = float(np.finfo(np.float64).max)
 _DAYS_A_YEAR = 365.2425
 _SECONDS_A_DAY = 86400.0
 
-# Axes, and what is counted: words of prose, groups of letters of names.
-_PROSE: tuple[int, dict[str, Any]] = 200, {"analyzer": "word"}  # lab/choose/text_axes.py
-_NAMES: tuple[int, dict[str, Any]] = 30, {"analyzer": "char_wb", "ngram_range": (3, 4)}  # as skrub
-_MOST_TERMS = 20_000  # the most frequent ones; rarer ones join few texts
-_MOST_TO_FIT = 10_000  # different texts; more hardly change the axes
+# Axes, and letters in a group. Groups find more of a package's docstrings than words do, once
+# condensed: benchmarks/text.py, lab/choose/text_axes.py.
+_PROSE = 300, (4, 4)
+_NAMES = 30, (3, 4)  # as skrub's StringEncoder
+_MOST_TERMS = 20_000  # groups of letters, the most frequent ones; rarer ones join few texts
+_MOST_TO_FIT = 5_000  # different texts whose terms are counted; more hardly change the axes
+_FOR_AXES = 2_000  # of them, whose singular vectors are the axes
 _LONGEST = 2_000  # letters of a text that are read; the beginning says what it is about
-_ROUNDS = 4  # of the randomised singular vectors: lab/choose/text_axes.py
+_ROUNDS = 1  # of the randomised singular vectors: lab/choose/text_axes.py
 _AT_ONCE = 50_000  # texts, so that memory stays bounded
 
 
@@ -164,51 +166,43 @@ def _days(values: pd.Series) -> Block:
 def _fit_texts(values: pd.Series, _: Any) -> Any:
     """Find the axes of the different texts.
 
-    Words, or groups of letters, are counted and weighted by how rare they are (TF-IDF), the counts
-    are condensed to axes, and every row is brought to length one.
+    Groups of letters are counted and weighted by how rare they are (TF-IDF), the counts are
+    condensed to axes, and every row is brought to length one.
     """
-    from sklearn.decomposition import TruncatedSVD
+    from sklearn.utils.extmath import randomized_svd
     from threadpoolctl import threadpool_limits
 
     texts = pd.Series(sorted(different(values)), dtype="str")
     texts = texts.sample(min(len(texts), _MOST_TO_FIT), random_state=0).str[:_LONGEST]
-    most, options = _PROSE if texts.str.len().mean() > LONGEST_NAME else _NAMES
-    vectoriser = _counted_terms(texts, options)
-    rows = vectoriser.transform(texts)
+    most, letters = _PROSE if texts.str.len().mean() > LONGEST_NAME else _NAMES
+    vectoriser, rows = _counted_terms(texts, letters)
+    rows = rows[:_FOR_AXES].astype(np.float32)
     width = max(1, min(most, rows.shape[0] - 1, rows.shape[1] - 1))
-    axes = np.eye(rows.shape[1])
-    if rows.shape[1] > width:
-        with threadpool_limits(1):  # the number of threads must not change the last bits
-            axes = TruncatedSVD(width, n_iter=_ROUNDS, random_state=0).fit(rows).components_.T
+    with threadpool_limits(1):  # the number of threads must not change the last bits
+        axes = randomized_svd(rows, width, n_iter=_ROUNDS, random_state=0)[2].T
     learned = {
-        "options": options,
+        "letters": letters,
         "terms": vectoriser.get_feature_names_out().astype(str),
         "rarity": vectoriser.idf_,
-        "axes": axes[:, :width].astype(np.float32),
+        "axes": axes.astype(np.float32),
+        "centre": _of_length_one((rows @ axes).astype(np.float64)).mean(axis=0),
     }
-    learned["centre"] = _of_length_one(_on_axes(vectoriser, texts, learned["axes"])).mean(axis=0)
-    what = "words" if options["analyzer"] == "word" else "groups of letters"
-    becomes = f"{counted(width, 'column')}: axes of its {what} (TF-IDF)"
+    becomes = f"{counted(width, 'column')}: axes of its groups of letters (TF-IDF)"
     return learned, [f": text {number}" for number in range(1, width + 1)], becomes
 
 
 def _encode_texts(values: pd.Series, _: Any, learned: dict[str, Any]) -> Block:
     """Return one row per text; zero where it is missing."""
-    vectoriser = _vectoriser(learned["options"], vocabulary=learned["terms"].tolist())
+    vectoriser = _vectoriser(learned["letters"], vocabulary=learned["terms"].tolist())
     vectoriser.idf_ = learned["rarity"]
     codes, unique = pd.factorize(categories(values), use_na_sentinel=True)
     rows = np.zeros((len(unique) + 1, len(learned["centre"])))
     for start in range(0, len(unique), _AT_ONCE):
         texts = [text[:_LONGEST] for text in unique[start : start + _AT_ONCE]]
-        part = _on_axes(vectoriser, texts, learned["axes"])
-        rows[start : start + len(texts)] = _of_length_one(part)
+        part = vectoriser.transform(texts).astype(np.float32) @ learned["axes"]
+        rows[start : start + len(texts)] = _of_length_one(part.astype(np.float64))
     rows[rows.any(axis=1)] -= learned["centre"]
     return rows[codes]
-
-
-def _on_axes(vectoriser: Any, texts: Any, axes: NDArray[np.float32]) -> Block:
-    found: Block = (vectoriser.transform(texts).astype(np.float32) @ axes).astype(np.float64)
-    return found
 
 
 def _of_length_one(rows: Block) -> Block:
@@ -217,20 +211,25 @@ def _of_length_one(rows: Block) -> Block:
     return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0)
 
 
-def _vectoriser(options: dict[str, Any], **more: Any) -> Any:
+def _vectoriser(letters: tuple[int, int], **more: Any) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(sublinear_tf=True, **options, **more)
+    return TfidfVectorizer(analyzer="char_wb", ngram_range=letters, sublinear_tf=True, **more)
 
 
-def _counted_terms(texts: pd.Series, options: dict[str, Any]) -> Any:
-    """Return a vectoriser of the terms that occur most often, and in two texts if possible."""
+def _counted_terms(texts: pd.Series, letters: tuple[int, int]) -> tuple[Any, Any]:
+    """Return a vectoriser of the groups of letters that occur most often, and the rows of texts.
+
+    Groups occur in two texts if there are such.
+    """
     for fewest in (2, 1):
+        found = _vectoriser(letters, min_df=fewest, max_features=_MOST_TERMS)
         try:
-            return _vectoriser(options, min_df=fewest, max_features=_MOST_TERMS).fit(texts)
-        except ValueError:  # no term is in so many texts
+            return found, found.fit_transform(texts)
+        except ValueError:  # no group is in so many texts
             continue
-    return _vectoriser(options, vocabulary=[" "]).fit(texts)
+    found = _vectoriser(letters, vocabulary=[" "])
+    return found, found.fit_transform(texts)
 
 
 def _fit_lists(values: pd.Series, _: Any) -> Any:

@@ -50,9 +50,9 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
 
     Numbers are standardised and level off at two standard deviations; categories become
     0/1 columns; dates become elapsed time and season; text and columns of more than 40 categories
-    become axes of their words, short texts of their groups of letters; lists of numbers, such as
-    embeddings, are taken as they are, with one scale. Each column of the table counts about the
-    same in distances, and missing values lie in the middle.
+    become axes of their groups of letters; lists of numbers, such as embeddings, are taken as they
+    are, with one scale. Each column of the table counts about the same in distances, and missing
+    values lie in the middle.
 
     A table of nothing but numbers in one unit is taken as the array that it is: its columns keep
     their sizes. That is so for columns called a (cm), b (cm), ..., for columns called x0, x1, ...

@@ -88,37 +88,27 @@ class NodeDataset:
 
     def __post_init__(self) -> None:
         gate.whole_numbers("labels", self.labels)
+        n_nodes = len(self.labels)
         if self.graph is not None:
-            gate.sparse_matrix("graph", self.graph, nonnegative=True)
+            gate.sparse_matrix("graph", self.graph, shape=(n_nodes, n_nodes), nonnegative=True)
         if self.features is not None:
-            gate.table("features", self.features)
+            gate.table("features", self.features, shape=(n_nodes, None))
+        if self.node_names is not None and len(self.node_names) != n_nodes:
+            raise InputError(
+                f"{len(self.node_names)} node_names for {n_nodes} labels; give as many."
+            )
         if self.component_nodes is not None:
             gate.indices("component_nodes", self.component_nodes, self.n_nodes)
         if self.public_split is not None:
             for part in ("train", "validation", "test"):
                 nodes = getattr(self.public_split, part)
                 gate.indices(f"{part} nodes of public_split", nodes, self.n_nodes)
-        for part in ("features", "graph", "node_names"):
-            value = getattr(self, part)
-            if value is not None and value.shape[0] != self.n_nodes:
-                raise InputError(
-                    f"data set {self.name!r}: {part} has {value.shape[0]} rows and labels has "
-                    f"{self.n_nodes}; give one row per node."
-                )
-        if self.graph is not None and self.graph.shape != (self.n_nodes, self.n_nodes):
-            raise InputError(
-                f"data set {self.name!r}: graph has shape {self.graph.shape}; "
-                f"it must be {(self.n_nodes, self.n_nodes)}."
-            )
-        if self.n_nodes and not UNLABELLED <= self.labels.min() <= self.labels.max() < self._limit:
+        most = np.inf if self.class_names is None else len(self.class_names)
+        if n_nodes and not UNLABELLED <= self.labels.min() <= self.labels.max() < most:
             raise InputError(
                 f"data set {self.name!r}: labels must lie between -1 (unlabelled) and the number "
                 f"of classes; found {self.labels.min()} to {self.labels.max()}."
             )
-
-    @property
-    def _limit(self) -> float:
-        return np.inf if self.class_names is None else len(self.class_names)
 
     @property
     def n_nodes(self) -> int:
@@ -145,9 +135,8 @@ class NodeDataset:
         position[nodes] = np.arange(len(nodes))
         split = self.public_split
         if split is not None:
-            split = NodeSplit(
-                *(_kept(position, part) for part in (split.train, split.validation, split.test))
-            )
+            places = (position[part] for part in (split.train, split.validation, split.test))
+            split = NodeSplit(*(place[place >= 0] for place in places))
         return replace(
             self,
             labels=self.labels[nodes],
@@ -208,8 +197,8 @@ class NodeDataset:
                 parts.append((name, matrix))
         if self.public_split is not None:
             split = self.public_split
-            parts += [("train", split.train), ("validation", split.validation)]
-            parts += [("test", split.test)]
+            for name in ("train", "validation", "test"):
+                parts.append((name, getattr(split, name)))
         return parts
 
 
@@ -228,10 +217,6 @@ def homophily(graph: sparse.csr_array, labels: IndexArray) -> float | None:
     ends = np.repeat(labels, np.diff(graph.indptr)), labels[graph.indices]
     known = (ends[0] != UNLABELLED) & (ends[1] != UNLABELLED)
     return float(np.mean(ends[0][known] == ends[1][known])) if known.any() else None
-
-
-def _kept(position: IndexArray, nodes: IndexArray) -> IndexArray:
-    return position[nodes][position[nodes] >= 0]
 
 
 def largest_component_nodes(

@@ -6,8 +6,7 @@ that a file lists more than once, or in one direction only, is decided here and 
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
 from functools import partial
 
 import numpy as np
@@ -31,16 +30,8 @@ _USUAL_NAMES = (
     ("src", "dst"),
     ("head", "tail"),
 )
-
-
-@dataclass(frozen=True, eq=False)
-class EdgeTable:
-    """Edges as a file lists them."""
-
-    table: Table
-    frame: pd.DataFrame
-    ends: tuple[int, int]
-    notes: tuple[str, ...]
+Notes = tuple[str, ...]
+EdgeTable = tuple[pd.DataFrame, Table, dict[str, int]]
 
 
 def read_edges(
@@ -73,20 +64,18 @@ def read_edges(
         The columns source and target (str) and, if given, weight and time (float64), in the file's
         order.
     """
-    return read_edge_table(path, source=source, target=target, weight=weight, time=time).frame
+    columns = {"source": source, "target": target, "weight": weight, "time": time}
+    return read_edge_table(path, columns)[0]
 
 
 def read_edge_table(
-    path: PathLike,
-    *,
-    source: str | None = None,
-    target: str | None = None,
-    weight: str | None = None,
-    time: str | None = None,
-    nodes: Collection[str] = (),
+    path: PathLike, columns: Mapping[str, str | None] | None = None, nodes: Collection[str] = ()
 ) -> EdgeTable:
-    """Read edges as `read_edges` does; a first line that holds two of `nodes` is not a header."""
-    wanted = {"source": source, "target": target, "weight": weight, "time": time}
+    """Return edges as `read_edges` does, their table, and the position of each column in it.
+
+    A first line that holds two of `nodes` is not a header.
+    """
+    wanted = columns or {}
     is_asked = any(wanted.values())
     table = open_table(path, partial(_has_header, nodes=nodes, is_asked=is_asked))
     if len(table.names) < 2:
@@ -97,12 +86,15 @@ def read_edge_table(
     place = _places(table, wanted)
     if table.header:
         table.check_named_once(place.values())
-    ends = place["source"], place["target"]
+    ends = [place["source"], place["target"]]
     weights, moments = ([place[role]] if role in place else [] for role in ("weight", "time"))
     frame = table.columns(ends, weights, moments)
     frame = frame.rename(columns={position: role for role, position in place.items()})
-    _check_values(table, frame, place)
-    return EdgeTable(table, frame, ends, _notes(table, place))
+    table.check_ids(ends)
+    if "weight" in frame and (frame["weight"] < 0).any():
+        problem = "a weight must not be negative; correct or remove the edge."
+        raise table.error(int((frame["weight"] < 0).argmax()), place["weight"], problem)
+    return frame, table, place
 
 
 def _has_header(table: CsvTable, nodes: Collection[str], is_asked: bool) -> bool:
@@ -121,8 +113,8 @@ def _has_header(table: CsvTable, nodes: Collection[str], is_asked: bool) -> bool
     return not any((frame[column] == field).any() for column in columns for field in first[:2])
 
 
-def _places(table: Table, wanted: dict[str, str | None]) -> dict[str, int]:
-    """Return the position of each column that is read."""
+def _places(table: Table, wanted: Mapping[str, str | None]) -> dict[str, int]:
+    """Return the position of each column that is read, the ends first."""
     lowered = [name.lower() for name in table.names]
     place: dict[str, int] = {}
     usual = next((pair for pair in _USUAL_NAMES if set(pair) <= set(lowered)), None)
@@ -130,38 +122,18 @@ def _places(table: Table, wanted: dict[str, str | None]) -> dict[str, int]:
         place = {"source": lowered.index(usual[0]), "target": lowered.index(usual[1])}
     if "weight" in lowered:
         place["weight"] = lowered.index("weight")
-    for role, name in wanted.items():
-        if name is None:
-            continue
-        if name.strip().lower() not in lowered:
-            raise InputError(
-                f"{table.path}: no column is called {name!r}, which would hold the {role}; the "
-                f"first line has {', '.join(table.names)}."
-            )
-        place[role] = lowered.index(name.strip().lower())
+    place |= {role: table.position(name, role) for role, name in wanted.items() if name is not None}
     taken = {place[role] for role in ("source", "target") if role in place}
     free = (position for position in range(len(lowered)) if position not in taken)
     ends = {role: place[role] if role in place else next(free) for role in ("source", "target")}
     if ends["source"] == ends["target"]:
         name = table.names[ends["source"]]
         raise InputError(f"{table.path}: source and target are the same column {name!r}; name two.")
-    others = {role: where for role, where in place.items() if where not in ends.values()}
-    return ends | others
+    return ends | {role: where for role, where in place.items() if where not in ends.values()}
 
 
-def _check_values(table: Table, frame: pd.DataFrame, place: dict[str, int]) -> None:
-    blank = "the node's id is missing; give one, or remove the row."
-    negative = "a weight must not be negative; correct or remove the edge."
-    for role in ("source", "target", "weight"):
-        if role not in frame:
-            continue
-        bad = ((frame[role] < 0) if role == "weight" else (frame[role] == "")).to_numpy()
-        if bad.any():
-            problem = negative if role == "weight" else blank
-            raise table.error(int(bad.argmax()), place[role], problem)
-
-
-def _notes(table: Table, place: dict[str, int]) -> tuple[str, ...]:
+def edge_notes(table: Table, place: Mapping[str, int]) -> Notes:
+    """Return what was chosen, and which columns were not read, for people."""
     notes = []
     names = [table.names[place[role]] for role in ("source", "target")]
     if [name.lower() for name in names] != ["source", "target"]:
@@ -184,7 +156,7 @@ def merge_edges(
     *,
     duplicates: str = "max",
     directed: str = "any",
-) -> tuple[sparse.csr_array, tuple[str, ...]]:
+) -> tuple[sparse.csr_array, Notes]:
     """Make a graph of listed edges, and say what was dropped and merged.
 
     Parameters
@@ -221,36 +193,20 @@ def merge_edges(
     low, high = np.minimum(sources, targets)[real], np.maximum(sources, targets)[real]
     keys, position = np.unique(low * n_nodes + high, return_inverse=True)
     forward = (sources < targets)[real]
-    both = np.bincount(position[forward], minlength=len(keys)) > 0
-    both &= np.bincount(position[~forward], minlength=len(keys)) > 0
-    merged = _merged(values[real], position, len(keys), duplicates)
+    both = np.isin(np.arange(len(keys)), position[forward])
+    both &= np.isin(np.arange(len(keys)), position[~forward])
+    merged = pd.Series(values[real]).groupby(position).agg(duplicates).to_numpy(np.float64)
     keep = both if directed == "mutual" else np.ones(len(keys), dtype=bool)
     ends = np.divmod(keys[keep], max(n_nodes, 1))
     graph = adjacency_from_edges(*ends, merged[keep], n_nodes)
-    notes = _merging_notes(sources, targets, values, len(keys), duplicates)
-    return graph, notes + _direction_notes(both, directed, int(real.sum()) > len(keys))
-
-
-def _merged(
-    values: NDArray[np.float64], position: NDArray[np.int64], count: int, duplicates: str
-) -> NDArray[np.float64]:
-    if duplicates == "max":
-        merged = np.zeros(count)
-        np.maximum.at(merged, position, values)
-        return merged
-    return np.bincount(position, values if duplicates == "sum" else None, count).astype(np.float64)
-
-
-def _merging_notes(
-    sources: NDArray[np.int64],
-    targets: NDArray[np.int64],
-    values: NDArray[np.float64],
-    different: int,
-    duplicates: str,
-) -> tuple[str, ...]:
     loops = int(np.count_nonzero(sources == targets))
     zeros = int(np.count_nonzero((values == 0) & (sources != targets)))
-    repeated = len(sources) - loops - zeros - different
+    repeated = int(real.sum()) - len(keys)
+    notes = _merging_notes(loops, zeros, repeated, duplicates)
+    return graph, notes + _direction_notes(both, directed, repeated > 0)
+
+
+def _merging_notes(loops: int, zeros: int, repeated: int, duplicates: str) -> Notes:
     kept = {"max": "the largest weight stays", "sum": "weights are summed"}
     rule = f"{kept.get(duplicates, 'the weight is how often')}; duplicates={duplicates}"
     notes = {
@@ -261,7 +217,7 @@ def _merging_notes(
     return tuple(note for note, count in notes.items() if count > 0)
 
 
-def _direction_notes(both: NDArray[np.bool_], directed: str, repeated: bool) -> tuple[str, ...]:
+def _direction_notes(both: NDArray[np.bool_], directed: str, repeated: bool) -> Notes:
     single = int(np.count_nonzero(~both))
     if directed == "mutual":
         return (

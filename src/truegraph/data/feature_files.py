@@ -100,9 +100,8 @@ def read_features(
     fitted = _fitted(table, frame, ColumnPlan() if plan is None else plan, known)
     names = None
     if fitted.id_name is not None and fitted.id_name in frame.columns:
-        place = list(frame.columns).index(fitted.id_name)
-        names = _text(table, place).to_numpy(str)
-        check_ids(table, names, place, remedy="; give one, or remove the row.")
+        place = table.names.index(fitted.id_name)
+        names = table.check_ids([place], once=True)[place].to_numpy(str)
     notes = [f"{path}: {fitted.describe()}"]
     if isinstance(table, CsvTable) and table.delimiter == ";":
         notes.insert(0, f"{path}: fields are separated by semicolons")
@@ -147,21 +146,6 @@ def _first_is_id(table: Table, frame: pd.DataFrame, known: Collection[str]) -> b
     if known:
         return bool(first.isin(known).any())
     return is_id_name(table.names[0]) and not first.is_unique
-
-
-def check_ids(table: Table, names: Names, place: int, *, remedy: str) -> None:
-    """Raise an InputError for nodes without an id, and for those that are listed twice."""
-    blank = names == ""
-    if blank.any():
-        raise table.error(int(blank.argmax()), place, f"the node's id is missing{remedy}")
-    repeated = pd.Index(names).duplicated()
-    if repeated.any():
-        row = int(repeated.argmax())
-        first = table.place(int((names == names[row]).argmax()))
-        problem = (
-            f"node {str(names[row])!r} is listed twice, first on {first}; remove one of the two."
-        )
-        raise table.error(row, place, problem)
 
 
 def _is_long(frame: pd.DataFrame) -> bool:

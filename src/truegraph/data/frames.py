@@ -43,6 +43,9 @@ def as_pandas(table: Any) -> pd.DataFrame:
     frame.columns = pd.Index(names)
     for name in names:
         kind = frame[name].dtype
+        if isinstance(kind, pd.ArrowDtype):
+            plain = frame[name].array.__arrow_array__().to_pandas()
+            frame[name] = plain.set_axis(frame.index)
         if isinstance(kind, np.dtype) and not kind.isnative:  # big-endian, as scientific files are
             frame[name] = frame[name].astype(kind.newbyteorder("="))
     return frame

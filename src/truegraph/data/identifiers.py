@@ -67,6 +67,8 @@ def check_names(names: Iterable[Hashable], count: int) -> tuple[Hashable, ...]:
 
 def row_names(X: Any) -> list[Hashable] | None:
     """Return the index of a DataFrame as names of nodes; None if it only counts the rows."""
+    if getattr(getattr(X, "schema", None), "pandas_metadata", None):  # PyArrow, made of pandas
+        X = X.to_pandas()
     index = getattr(X, "index", None)
     if index is None or not hasattr(X, "columns"):
         return None

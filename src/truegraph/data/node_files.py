@@ -11,18 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 
 from truegraph.data.column_plan import ColumnPlan
 from truegraph.data.containers import UNLABELLED, IndexArray, NodeDataset
-from truegraph.data.edge_files import EdgeTable, merge_edges, read_edge_table
-from truegraph.data.feature_files import NodeFeatures, check_ids, numbered, read_features
+from truegraph.data.edge_files import EdgeTable, edge_notes, merge_edges, read_edge_table
+from truegraph.data.feature_files import numbered, read_features
 from truegraph.data.storage import PathLike
 from truegraph.data.tables import CsvTable, Table, is_table_file, open_table
 from truegraph.errors import InputError
-
-Names = NDArray[np.str_]
 
 
 def read_labels(path: PathLike) -> dict[str, str]:
@@ -45,10 +42,8 @@ def _label_table(path: PathLike) -> Table:
 
 
 def _labels_of(table: Table) -> dict[str, str]:
-    frame = table.columns([0, 1])
-    names = frame[0].to_numpy(str)
-    check_ids(table, names, 0, remedy=".")
-    return dict(zip(names.tolist(), frame[1].tolist(), strict=True))
+    names = table.check_ids([0], once=True)[0].tolist()
+    return dict(zip(names, table.columns([1])[1].tolist(), strict=True))
 
 
 def read_node_data(
@@ -92,21 +87,26 @@ def read_node_data(
     label_table = None if labels is None else _label_table(labels)
     class_of = {} if label_table is None else _labels_of(label_table)
     columns = {"source": source, "target": target, "weight": weight}
-    edge_table = None if edges is None else read_edge_table(edges, nodes=class_of, **columns)
     found = None
     if features is not None:
-        known = set(class_of) or set([] if edge_table is None else edge_table.frame["source"])
+        known = set(class_of)
+        if not known and edges is not None:
+            known = set(read_edge_table(edges, columns)[0]["source"])
         plan = _without_labels(plan, features, label_table)
         found = numbered(read_features(features, plan, known=known))
-        if edges is not None:  # the names of all nodes tell a header from an edge
-            edge_table = read_edge_table(edges, nodes=set(_named(found)), **columns)
-    node_names = _node_names(found, edge_table, class_of)
-    nodes = pd.Index(node_names)
+    node_names = np.array(list(class_of)) if found is None else np.asarray(found.names)
+    listed = None
+    if edges is not None:  # the names of all nodes tell a header from an edge
+        listed = read_edge_table(edges, columns, set(node_names))
+        if found is None:
+            ends = listed[0][["source", "target"]].to_numpy().ravel()
+            node_names = pd.unique(np.concatenate([ends, node_names])).astype(str)
+    index = pd.Index(node_names)
     graph, notes = None, () if found is None else found.notes
-    if edge_table is not None:
-        graph, more = _graph(edge_table, nodes, duplicates, directed)
+    if listed is not None:
+        graph, more = _graph(listed, index, duplicates, directed)
         notes += more
-    numbers, class_names = _labels(class_of, nodes, label_table)
+    numbers, class_names = _labels(class_of, index, label_table)
     return NodeDataset(
         name=name,
         labels=numbers,
@@ -141,46 +141,25 @@ def _without_labels(
     return ColumnPlan(**{**params, "drop": (*dict.fromkeys((*wanted.drop, answer)),)})
 
 
-def _named(features: NodeFeatures) -> Names:
-    assert features.names is not None  # `numbered` gave them some
-    return features.names
-
-
-def _node_names(
-    features: NodeFeatures | None, edges: EdgeTable | None, class_of: dict[str, str]
-) -> Names:
-    if features is not None:
-        return _named(features)
-    assert edges is not None
-    ends = edges.frame[["source", "target"]].to_numpy().ravel()
-    return pd.unique(np.concatenate([ends, list(class_of)])).astype(str)
-
-
 def _graph(
-    edges: EdgeTable, nodes: pd.Index, duplicates: str, directed: str
+    listed: EdgeTable, nodes: pd.Index, duplicates: str, directed: str
 ) -> tuple[sparse.csr_array, tuple[str, ...]]:
-    ends = [nodes.get_indexer(pd.Index(edges.frame[name])) for name in ("source", "target")]
-    unknown = (ends[0] < 0) | (ends[1] < 0)
+    frame, table, place = listed
+    sources, targets = (nodes.get_indexer(pd.Index(frame[end])) for end in ("source", "target"))
+    unknown = (sources < 0) | (targets < 0)
     if unknown.any():
         row = int(unknown.argmax())
-        end = 0 if ends[0][row] < 0 else 1
-        node = edges.frame[("source", "target")[end]][row]
-        name = edges.table.names[edges.ends[end]]
-        raise InputError(
-            f"{edges.table.path}, {edges.table.place(row)}, column {name!r}: node {node!r} is not "
-            f"in the features file ({int(unknown.sum()):,} of {len(unknown):,} edges name such "
-            f"nodes; its nodes are called {nodes[0]!r}, ...); add it there or remove the edge."
+        end = "source" if sources[row] < 0 else "target"
+        problem = (
+            f"node {frame[end][row]!r} is not in the features file ({int(unknown.sum()):,} of "
+            f"{len(unknown):,} edges name such nodes; its nodes are called {nodes[0]!r}, ...); add "
+            "it there or remove the edge."
         )
-    weights = edges.frame["weight"].to_numpy() if "weight" in edges.frame else None
-    graph, notes = merge_edges(
-        ends[0].astype(np.int64),
-        ends[1].astype(np.int64),
-        weights,
-        len(nodes),
-        duplicates=duplicates,
-        directed=directed,
-    )
-    return graph, (*edges.notes, *(f"{edges.table.path}: {note}" for note in notes))
+        raise table.error(row, place[end], problem)
+    weights = frame["weight"].to_numpy() if "weight" in frame else None
+    ends = sources.astype(np.int64), targets.astype(np.int64)
+    graph, notes = merge_edges(*ends, weights, len(nodes), duplicates=duplicates, directed=directed)
+    return graph, edge_notes(table, place) + tuple(f"{table.path}: {note}" for note in notes)
 
 
 def _labels(

@@ -51,7 +51,9 @@ def random_split(
     (2, 1, 1)
     """
     labels = gate.whole_numbers("labels", labels)
-    _check_sizes(per_class=per_class, test_size=test_size, validation_size=validation_size)
+    gate.whole_number("per_class", per_class, at_least=1)
+    gate.whole_number("test_size", test_size)
+    gate.whole_number("validation_size", validation_size)
     rng = np.random.default_rng(random_state)
     classes = np.unique(labels[labels != UNLABELLED])
     train = [_draw_of_class(labels, label, per_class, rng) for label in classes]
@@ -64,13 +66,6 @@ def random_split(
         )
     drawn = rng.permutation(rest)[: test_size + validation_size]
     return NodeSplit(train=taken, validation=drawn[test_size:], test=drawn[:test_size])
-
-
-def _check_sizes(**sizes: int) -> None:
-    for name, size in sizes.items():
-        least = 1 if name == "per_class" else 0
-        if size < least:
-            raise InputError(f"{name}={size} must be at least {least}.")
 
 
 def _draw_of_class(
@@ -102,7 +97,7 @@ def fixed_split(dataset: NodeDataset, per_class: int) -> NodeSplit:
     -------
     split : NodeSplit
     """
-    _check_sizes(per_class=per_class)
+    gate.whole_number("per_class", per_class, at_least=1)
     public = dataset.public_split
     if public is None:
         raise DataError(

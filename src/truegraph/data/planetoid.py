@@ -31,7 +31,7 @@ from truegraph.data.containers import (
     NodeSplit,
     largest_component_nodes,
 )
-from truegraph.data.storage import existing_file
+from truegraph.data.storage import csr_from_arrays, existing_file
 from truegraph.errors import InputError
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
@@ -109,19 +109,10 @@ def _checked_csr(pickled: _PickledCsr) -> sparse.csr_array:
     state = pickled.state
     if not isinstance(state, dict):
         raise ValueError("a sparse matrix without content")
-    data, indices, indptr = (_vector(state.get(part)) for part in ("data", "indices", "indptr"))
-    rows, columns = state["_shape"]
-    matrix: sparse.csr_array = sparse.csr_array(
-        (data, indices, indptr), shape=(int(rows), int(columns))
-    )
-    matrix.check_format(full_check=True)
-    return matrix
-
-
-def _vector(part: Any) -> NDArray[Any]:
-    if not isinstance(part, np.ndarray) or part.ndim != 1:
+    arrays = {f"m_{part}": state[part] for part in ("data", "indices", "indptr")}
+    if not all(isinstance(part, np.ndarray) for part in arrays.values()):
         raise ValueError("a sparse matrix with parts that are not arrays")
-    return part
+    return csr_from_arrays(arrays | {"m_shape": np.array(state["_shape"])}, "m")
 
 
 def read_planetoid(folder: str | os.PathLike[str], name: str) -> NodeDataset:

@@ -50,6 +50,7 @@ def atomic_write(path: PathLike) -> Iterator[Path]:
         temporary.touch()
         # What a new file has here, for some writers make it private; or what the old one has.
         mode = (target if target.exists() else temporary).stat().st_mode
+        os.chmod(temporary, mode)  # before the content is there
         yield temporary
         os.chmod(temporary, mode)
         _flush_to_disk(temporary)
@@ -216,6 +217,8 @@ def _what_it_is(start: bytes) -> str:
 def existing_file(path: PathLike) -> Path:
     """Return `path` as a Path, or raise an InputError if it is not a readable file."""
     file = Path(path)
+    if not _is_utf8(str(file)):
+        raise InputError(f"{os.fsencode(file)!r}: the name of the file is not UTF-8; rename it.")
     if file.is_dir():
         raise InputError(f"{path} is a folder, not a file; give the path of the file in it.")
     if not file.is_file():
@@ -223,6 +226,14 @@ def existing_file(path: PathLike) -> Path:
     if not os.access(file, os.R_OK):
         raise InputError(f"{path}: no permission to read the file.")
     return file
+
+
+def _is_utf8(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def csr_to_arrays(matrix: sparse.csr_array, prefix: str) -> dict[str, NDArray[Any]]:

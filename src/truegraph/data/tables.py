@@ -36,6 +36,7 @@ _COMMA_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:\.\d{3})+)(?:,\d+)?"  # 1.234,5
 _POINT_NUMBER = r"[+-]?(?:\d+|\d{1,3}(?:,\d{3})+)(?:\.\d+)?"
 _POINT_GROUPS = r"[+-]?(?:\d{1,3}|\d{1,3}(?:\.\d{3})+)"
 _BLOCK = 1 << 24  # bytes
+_MOST_RATIO, _SMALL = 100, 100_000_000  # a table is packed to a hundredth at best; bytes
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # of spreadsheets, also in full width
 
 
@@ -89,6 +90,31 @@ class Table(ABC):
         name = repr(self.names[place]) if self.header else str(place + 1)
         return InputError(f"{self.path}, {self.place(row)}, column {name}: {problem}")
 
+    def position(self, name: str, role: str) -> int:
+        """Return the position of the column of a name, in whatever case."""
+        lowered = [own.lower() for own in self.names]
+        if name.strip().lower() not in lowered:
+            raise InputError(
+                f"{self.path}: no column is called {name!r}, which would hold the {role}; the "
+                f"first line has {', '.join(self.names)}."
+            )
+        return lowered.index(name.strip().lower())
+
+    def check_ids(self, places: Sequence[int], *, once: bool = False) -> pd.DataFrame:
+        """Return columns of ids as text; raise where one is missing or, if wanted, is repeated."""
+        frame = self.columns(places)
+        for place in places:
+            blank, repeated = (frame[place] == "").to_numpy(), frame[place].duplicated().to_numpy()
+            if blank.any():
+                problem = "the node's id is missing; give one, or remove the row."
+                raise self.error(int(blank.argmax()), place, problem)
+            if once and repeated.any():
+                name = frame[place].iloc[int(repeated.argmax())]
+                first = self.place(int((frame[place] == name).argmax()))
+                problem = f"node {name!r} is listed twice, first on {first}; remove one of the two."
+                raise self.error(int(repeated.argmax()), place, problem)
+        return frame
+
     def check_named_once(self, places: Iterable[int] | None = None) -> None:
         """Raise unless columns have names of their own; by position whatever their case."""
         names = list(self.names)
@@ -138,6 +164,7 @@ class CsvTable(Table):
     def __init__(self, path: PathLike, has_header: Callable[[CsvTable], bool]) -> None:
         self.path = path
         try:
+            self._check_unpacked()
             comment, self._above, line = self._top()
             self.delimiter = delimiter_of(line)
             names = self._split(comment)
@@ -162,6 +189,21 @@ class CsvTable(Table):
             return io.BytesIO(_standard_input(sys.stdin.buffer))
         file = existing_file(self.path)
         return gzip.open(file) if file.suffix.lower() == ".gz" else file.open("rb")  # type: ignore[return-value]
+
+    def _check_unpacked(self) -> None:
+        """Raise if a compressed file unpacks to much more than a table would."""
+        if Path(self.path).suffix.lower() != ".gz":
+            return
+        limit = max(_SMALL, _MOST_RATIO * Path(self.path).stat().st_size)
+        unpacked = 0
+        with self._open() as stream:
+            while block := stream.read(_BLOCK):
+                unpacked += len(block)
+                if unpacked > limit:
+                    raise InputError(
+                        f"{self.path}: refused: it unpacks to more than {limit:,} bytes; give the "
+                        "table uncompressed."
+                    )
 
     def _lines(self) -> Iterator[str]:
         with self._open() as stream:
