@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("words", nargs="*", help="run only cases whose names hold all of these")
     parser.add_argument("--out", type=Path, help="CSV file that rows are appended to")
-    parser.add_argument("--memory", type=float, default=3.0, help="GB that a case may hold")
+    parser.add_argument("--memory", type=float, default=2.0, help="GB that a case may hold")
     parser.add_argument("--limit", type=float, default=600.0, help="seconds that a case may take")
     options = parser.parse_args()
     columns = ["task", "model", "shape", "seconds", "processor_s", "peak_gb", "outcome"]
