@@ -14,8 +14,11 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from truegraph import learn_graph
+from truegraph.classify.models import MODELS as CLASSIFIERS
 from truegraph.cli.app import run
+from truegraph.learning.settings import AUTO_DEGREE
+from truegraph.links.names import MODELS as LINKS
+from truegraph.recommend.names import MODELS as RECOMMENDERS
 
 ROOT = Path(__file__).parent.parent
 PAGES = ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
@@ -117,8 +120,24 @@ def test_docstring_examples_are_true(name: str, workplace: Path) -> None:
     assert outcome.failed == 0
 
 
-def test_defaults_named_in_the_documentation_are_those_of_the_code() -> None:
-    graph = learn_graph(np.random.default_rng(0).normal(size=(300, 5)))
-    stated = re.search(r"The default is (\d+)\.", (ROOT / "docs" / "how_do_i.md").read_text())
+DEGREES = {  # where the default degree is named
+    "docs/how_do_i.md": r"The default is (\d+)\.",
+    "docs/learning.md": r"# a LearnedGraph, (\d+) edges per node",
+    "src/truegraph/cli/options.py": r"edges per node; auto is (\d+)\.",
+    "src/truegraph/learning/learner.py": r'"auto" is (\d+), or',
+}
+
+
+@pytest.mark.parametrize("page", DEGREES)
+def test_the_default_degree_that_is_named_is_that_of_the_code(page: str) -> None:
+    stated = re.search(DEGREES[page], (ROOT / page).read_text())
     assert stated is not None
-    assert round(graph.certificate.degree) == int(stated[1])
+    assert int(stated[1]) == AUTO_DEGREE
+
+
+def test_models_named_in_the_documentation_exist() -> None:
+    known = {*CLASSIFIERS, *LINKS, *RECOMMENDERS}
+    for page in PAGES:
+        for table in re.findall(r"^\| (`[a-z][^|]*`) \|", (ROOT / page).read_text(), re.M):
+            for name in re.findall(r"`([a-z][a-z-]+)`", table):
+                assert name in known, (page, name)

@@ -78,6 +78,10 @@ _USUAL = {"degree": None, "effort": "normal", "class_prior": "auto"}
 class NodeClassifier(ClassifierMixin, NodeEstimator):
     """Classifier of nodes that does not take the observed graph for the true one.
 
+    "auto" is Bayesian model averaging (Hoeting et al., Statistical Science 1999) over views of the
+    graph. "bgcn" is Algorithm 1 of Pal et al., UAI 2020. The page "Options of the models" lists the
+    options of every model.
+
     Parameters
     ----------
     model : str, default="auto"
@@ -302,6 +306,9 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         smoothing: float = 0.0,
     ) -> PredictionSets:
         """Return sets of classes that hold the true class with the asked probability.
+
+        Cross-conformal prediction (Vovk, 2015); with `calibration`, split conformal prediction
+        (Papadopoulos et al., ECML 2002).
 
         Without `calibration`, thresholds come from the training labels, each predicted without
         itself, which "auto" keeps; with few labels they rest more on the probabilities themselves.

@@ -42,6 +42,9 @@ _FAR = 20.0  # medians; exp(-400) is still a number
 class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
     """Classify the nodes of a graph from a few labels, without training.
 
+    Label spreading (Zhou et al., NeurIPS 2003) or label propagation (Zhu et al., ICML 2003), by
+    default over the graph of `learn_graph`.
+
     Parameters
     ----------
     graph : LearnedGraph, sparse matrix, ndarray, or a graph of NetworkX, igraph or PyG, optional

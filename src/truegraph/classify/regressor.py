@@ -62,9 +62,10 @@ Floats = NDArray[np.float64]
 class NodeRegressor(RegressorMixin, NodeEstimator):
     """Regression on nodes that does not take the observed graph for the true one.
 
-    The views of `NodeClassifier(model="auto")`, each with ridge regression in closed form or by
-    spreading of the values, and a random forest, are averaged by how well they predict each known
-    value without itself (exactly, without training again), with Gaussian errors.
+    Bayesian model averaging (Hoeting et al., Statistical Science 1999) with Gaussian errors, and
+    intervals by cross-conformal prediction (Vovk, 2015). The views are those of
+    `NodeClassifier(model="auto")`: ridge regression in closed form, spreading of the values, and a
+    random forest. Their weights follow from predictions of each known value without itself.
 
     Parameters
     ----------

@@ -93,7 +93,9 @@ def learn_graph(
 
 @dataclass(eq=False, repr=False)
 class GraphLearner(TransformerMixin, BaseEstimator):
-    """Learn the most probable graph of the paper's non-parametric model.
+    """Learn the most probable graph of a non-parametric model (Pal et al., UAI 2020, equation 4).
+
+    The problem is that of Kalofolias, AISTATS 2016; its dual is solved by Newton's method.
 
     Parameters
     ----------

@@ -77,6 +77,9 @@ _PRIORS = {"balanced": 0.5}
 class LinkPredictor(BaseEstimator):
     """Link prediction: a regression on scores of pairs, the paper's auto-encoders, or a heuristic.
 
+    Auto-encoders follow Kipf and Welling, 2016; their Bayesian versions are Algorithm 2 of Pal et
+    al., UAI 2020. The page "Options of the models" has their options.
+
     Parameters
     ----------
     model : str, default="auto"

@@ -68,7 +68,10 @@ class Popularity(HistoryModel):
 
 @savable
 class ItemKNN(LinearModel):
-    """Items similar to those of the history: cosine of the columns, the ``neighbours`` nearest."""
+    """Item-based nearest neighbours (Sarwar et al., WWW 2001) by the cosine of the columns.
+
+    The ``neighbours`` nearest of each item count.
+    """
 
     name: ClassVar[str] = "item-knn"
     DEFAULTS: ClassVar[Options] = {"neighbours": 100}
@@ -99,7 +102,7 @@ class ItemKNN(LinearModel):
 
 @savable
 class GFCF(HistoryModel):
-    """The linear filter R'R of the normalised interactions, and an ideal low-pass filter.
+    """GF-CF (Shen et al., CIKM 2021): the filter R'R, and an ideal low-pass filter.
 
     The low-pass filter has the ``rank`` leading vectors and counts ``blend`` times.
 
@@ -151,7 +154,7 @@ class GFCF(HistoryModel):
 
 @savable
 class TurboCF(LinearModel):
-    """A polynomial of the item graph P = R'R with R = D_U^-a X D_I^(a - 1).
+    """Turbo-CF (Park et al., SIGIR 2024): a polynomial of P = R'R, R = D_U^-a X D_I^(a - 1).
 
     Its weights are raised to a ``power``, ``user_share`` is a, and the ``order`` of the polynomial
     is 1 (P) or 2 (2 P - P^2).
@@ -203,9 +206,9 @@ def _item_products(operator: csr_array) -> csr_array:
 
 @savable
 class IALS(HistoryModel):
-    """Matrix factorisation by alternating least squares, as in the package implicit.
+    """iALS (Hu, Koren and Volinsky, ICDM 2008): factorisation by alternating least squares.
 
-    Every pair counts, taken ones with the ``confidence`` 1 + a (Hu, Koren and Volinsky, 2008):
+    Every pair counts, taken ones with the ``confidence`` 1 + a, as in the package implicit:
 
         sum_ui c_ui (p_ui - x_u . y_i)^2 + penalty (sum_u |x_u|^2 + sum_i |y_i|^2).
 

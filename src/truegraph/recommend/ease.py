@@ -72,7 +72,7 @@ Nearest = tuple[NDArray[np.int64], NDArray[np.float32]]
 
 @savable
 class EASE(LinearModel):
-    """Ridge regression of every item on all the others, B = I - P diag(P)^-1.
+    """EASE (Steck, WWW 2019): ridge regression of every item on the others, B = I - P diag(P)^-1.
 
     P is (X'X + ``penalty`` I)^-1.
     """
@@ -96,7 +96,7 @@ class EASE(LinearModel):
 
 @savable
 class GraphEASE(HistoryModel):
-    """Graph-augmented EASE.
+    """Graph-augmented EASE: EASE (Steck, WWW 2019) with soft positives from a learned graph.
 
     ``degree``: mean number of edges per item of the graph; ``strength``: c, the weight of the soft
     positives; ``user_power``: a; ``penalty``: added to the diagonal; ``graph``: "map", the most

@@ -60,6 +60,10 @@ _AT_ONCE = 256  # users whose scores are in memory
 class Recommender(BaseEstimator):
     """Ranks what users would interact with above the rest.
 
+    "auto" chooses among EASE (Steck, WWW 2019), GF-CF (Shen et al., CIKM 2021), iALS (Hu et al.,
+    ICDM 2008) and graph-augmented EASE. Bayesian networks are Algorithm 3 of Pal et al., UAI 2020.
+    The page "Options of the models" has their options.
+
     Parameters
     ----------
     model : str, default="auto"
