@@ -145,17 +145,6 @@ def test_wrong_options_are_named(options, message, planted):
         LinkPredictor(options=options).fit(planted.graph)
 
 
-def test_scale_is_chosen_by_what_is_given_and_told(planted):
-    assert auto_options(None, True)["scale"] == "neighbours"
-    assert auto_options({"scale": "slack"}, False)["scale"] == "slack"
-    options = {"rank": 8}
-    plain = LinkPredictor(options=options, random_state=0).fit(planted.graph)
-    assert (
-        "pairs are scored by walks and eigenvectors, without a local scale, weighed on 5 folds"
-        in plain.notes_
-    )
-
-
 @pytest.mark.parametrize(
     "options",
     [

@@ -14,7 +14,6 @@ from truegraph.links.problem import (
     check_pairs,
     check_share,
     fair_non_links,
-    features_or_nodes,
     folds_of,
     is_directed,
     open_link_problem,
@@ -44,11 +43,6 @@ def test_held_out_links_are_not_trained_on_but_known():
     assert features is None
 
 
-@pytest.mark.parametrize(("links", "held_out"), [(300, 15), (100, 10), (20, 4), (5, 1)])
-def test_small_graphs_hold_out_a_larger_share(links, held_out):
-    assert len(opened(ring(links))[3][0]) == held_out
-
-
 def test_given_validation_pairs_become_known_but_not_trained():
     graph = ring(20).tolil()
     graph[0, 1] = graph[1, 0] = 0.0
@@ -73,14 +67,6 @@ def test_directions_are_noticed():
     directed[0, 7] = 1.0
     assert is_directed(csr_array(directed))
     assert not any(is_directed(same) for same in (ring(20), np.triu(ring(20).toarray())))
-
-
-def test_large_graphs_without_features_use_degrees(monkeypatch):
-    log = FitLog()
-    assert features_or_nodes(None, ring(20), log).shape == (20, 20)
-    monkeypatch.setattr(module, "LARGEST_IDENTITY", 10)
-    assert features_or_nodes(None, ring(20), log).shape == (20, 2)
-    assert any("degree" in note for note in log.notes)
 
 
 def test_bad_input_is_named():
@@ -110,10 +96,6 @@ def test_bad_input_is_named():
 def test_pairs_are_two_node_numbers_each(bad):
     with pytest.raises(InputError, match=r"two node numbers per pair|whole node numbers"):
         check_pairs(bad, 5, "pairs")
-
-
-def test_no_pairs_are_pairs_too():
-    assert check_pairs([], 5, "pairs").shape == (0, 2)
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1, "much", None])

@@ -63,13 +63,6 @@ def test_explanations_name_what_is_shared(teams):
     assert predictor.searched_.startswith(f"{len(predictor.suggest(10**6)):,} pairs")
 
 
-def test_too_few_links_to_learn_from_still_give_suggestions():
-    ring = np.roll(np.eye(12), 1, axis=1)
-    table = LinkPredictor(random_state=0).fit(ring).suggest(5)
-    assert len(table) == 5
-    assert ((table["probability"] > 0.0) & (table["probability"] < 1.0)).all()
-
-
 def test_lists_are_as_long_as_few_are_false() -> None:
     """Groups that are nearly complete: what is missing can be told."""
     generator = np.random.default_rng(0)
@@ -238,13 +231,6 @@ def test_shared_neighbours_and_features_are_named():
     assert found["common_neighbours"].tolist() == [4, 3]
     assert found["through"] == [[2, 3, 4], [0, 1, 5]]  # fewest links first, three at most
     assert found["shared_features"] == [[0, 1], []]  # the rarer one first
-
-
-def test_without_features():
-    found = explain(np.array([[0, 1]]), csr_array((3, 3)), None)
-    assert found["shared_features"] == [[]]
-    empty = explain(np.zeros((0, 2), dtype=np.int64), csr_array((3, 3)), None)
-    assert len(empty["through"]) == 0
 
 
 def test_columns_that_all_have_or_that_were_centred_are_no_reasons():

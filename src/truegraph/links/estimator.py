@@ -85,38 +85,29 @@ class LinkPredictor(BaseEstimator):
     model : str, default="auto"
         "auto": walks between two nodes, similarity of their features and their distance by local
         standards, weighed by a regression that is cross-fitted on the links. Auto-encoders: "gae",
-        "vgae", "graphite-ae", "graphite-vae", "dglfrm"; with a b in front, as in "bvgae", their
-        Bayesian versions: the auto-encoder embeds the nodes of the observed graph, the most
-        probable graph given these embeddings fills in what was not observed, and the auto-encoder
-        is trained again on both together. Heuristics: "common-neighbours", "adamic-adar",
-        "resource-allocation", "personalised-pagerank", "katz" (the last two count walks of at most
-        four steps).
+        "vgae", "graphite-ae", "graphite-vae", "dglfrm"; with a b in front, as in "bvgae", trained
+        again on the observed links and the most probable graph given their first embedding.
+        Heuristics: "common-neighbours", "adamic-adar", "resource-allocation", and, of walks of at
+        most four steps, "personalised-pagerank" and "katz".
     options : mapping, optional
-        Of "auto": ``scale`` (the local scale of distances: "neighbours", the mean distance to
-        nearest neighbours; "slack", that of a graph learned for every fold; "off"; "auto" is
-        "neighbours" with features and "off" without), ``rank`` (128; dimensions of the reduced
-        features, or of the vectors taken from a graph without features), ``folds`` (5),
-        ``hidden`` (0.1; share of the links that is hidden to find out which suggestions are
-        right).
-        Of auto-encoders: those of the model's authors, such as ``epochs``, by default their
-        values; ``held_out`` (0.05; share of the links set aside to calibrate probabilities and to
-        choose an epoch, unless `fit` is given validation pairs), ``draws`` (20; from the
-        posterior, for the uncertainty).
-        Of Bayesian versions also: ``degree`` (edges per node of the learned graph; None: the mean
-        degree of the training graph, at least 2), ``target`` (what the decoder reconstructs:
-        "combined" or "observed"), ``unobserved`` (which entries learned weights may fill:
-        "non-edges", or "pairs", those given to `fit`; the second is the paper's wording, but half
-        of a test set's pairs are links, and nearly all learned edges among them are: do not report
-        it as ordinary link prediction), ``embedding`` (points (N, d) whose distances count
-        instead of the model's own embedding).
-        Of heuristics: ``held_out``.
+        Of "auto": ``scale`` (of distances: "neighbours", the mean distance to nearest neighbours;
+        "slack", that of a graph learned for every fold; "off"; "auto" is "neighbours" with
+        features and "off" without), ``rank`` (128; dimensions of reduced features, or of vectors
+        taken from the graph), ``folds`` (5), ``hidden`` (0.1; share of the links that is hidden to
+        find out which suggestions are right). Of auto-encoders: their authors', such as
+        ``epochs``; ``held_out`` (0.05; share of the links set aside to calibrate probabilities and
+        to choose an epoch; also of heuristics), ``draws`` (20; from the posterior, for the
+        uncertainty). Of Bayesian versions also: ``degree`` (edges per node of the learned graph;
+        None: that of the training graph, at least 2), ``target`` (what the decoder reconstructs:
+        "combined" or "observed"), ``unobserved`` (what learned weights may fill: "non-edges", or
+        "pairs", those given to `fit`, which must not be reported as ordinary link prediction),
+        ``embedding`` (points (N, d) instead of the model's own).
     prior : float, "balanced" or "sparse", default="balanced"
-        Share of links among the pairs that probabilities are for. "balanced": half of them, as
-        among evaluation pairs. "sparse": as many links are missing among all unlinked pairs as
-        were held out.
+        Share of links among the pairs that probabilities are for. "balanced": half of them.
+        "sparse": as many links are missing among all unlinked pairs as were held out.
     missing : float, default=0.1
-        Share of the true links that the graph lacks, on which the probabilities of suggestions
-        depend. The graph itself does not tell; the order of suggestions does not depend on it.
+        Share of the true links that the graph lacks: an assumption, on which the probabilities of
+        suggestions depend, but not their order.
     plan : ColumnPlan, optional
         How the columns of a DataFrame become numbers; default ``ColumnPlan()``.
     random_state : int, RandomState instance or None, default=None
@@ -136,8 +127,7 @@ class LinkPredictor(BaseEstimator):
     points_ : ndarray of shape (N, d), or None
         The points that the learned graph, or the local scale, comes from.
     combined_graph_ : csr_array of shape (N, N)
-        The graph that was trained on: of Bayesian versions the observed links with weight 1, and
-        learned weights below.
+        What was trained on: of Bayesian versions links with weight 1, and learned weights below.
     n_nodes_ : int
     node_names_ : tuple, or None
         Names of the nodes, from the graph or the index of X: suggestions name them, and pairs may.
@@ -184,18 +174,15 @@ class LinkPredictor(BaseEstimator):
         graph : sparse matrix, NumPy array, NetworkX or igraph graph, PyG data or edge table
             Directions of links do not count; weights count for "auto" alone.
         X : DataFrame, array-like or sparse matrix of shape (N, F), optional
-            Mixed columns of a DataFrame are vectorised by `plan`; arrays are taken as they are, in
-            the order of the nodes. A DataFrame whose index names the nodes of the graph is matched
-            by these names. None: "auto" takes vectors from the graph; for auto-encoders each node
-            is its own feature, or on more than 20,000 nodes its degree is.
+            A DataFrame is vectorised by `plan`, and matched with the graph by name if its index
+            names the nodes; arrays are taken as they are. None: "auto" takes vectors from the
+            graph; for auto-encoders each node is its own feature, or from 20,000 nodes its degree.
         validation : pair of array-like, shapes (n, 2) and (m, 2), optional
             Links and non-links that are not in the graph, to choose an epoch (Graphite), to
-            calibrate probabilities and to count which suggestions are right. None: auto-encoders
-            and heuristics set a share of the links aside for this, with as many random pairs
-            without a link, and do not train on them.
+            calibrate and to count which suggestions are right. None: auto-encoders and heuristics
+            hold a share of the links out for this, with as many random pairs without a link.
         pairs : array-like, shape (p, 2), optional
-            Pairs that will be asked about, if that is known beforehand. Used by DGLFRM, whose
-            authors leave them out of its loss, and with ``unobserved="pairs"``.
+            Pairs that will be asked about: DGLFRM leaves them out of its loss.
 
         Returns
         -------
@@ -401,29 +388,25 @@ class LinkPredictor(BaseEstimator):
         """Return the most probable links among pairs that are not linked.
 
         Not all pairs are looked at: `searched_` says which were. A probability is the share of
-        such suggestions that are right, counted by hiding links; a suggestion can be wrong by
-        that count and still be a link that nobody has observed.
+        such suggestions that are right, counted by hiding links.
 
         Parameters
         ----------
         k : int, default=100
         missing : float, optional
-            Share of the true links that the graph lacks, instead of the one given at
-            construction. Probabilities grow with it; the order does not depend on it.
+            Instead of the share given at construction.
         false_share : float, optional
             Share of the suggestions that may be false: the longest list of up to k is returned
-            whose share is bounded by it, perhaps an empty one. The bound is counted by hiding
-            links and holds for links that are missing as if taken away at random, in the number
-            that `missing` says.
+            whose share is bounded by it, perhaps an empty one. The bound holds for links that are
+            missing as if taken away at random, in the number that `missing` says.
 
         Returns
         -------
         table : DataFrame
             Best first; fewer than k rows if there are fewer pairs. Columns source and target
-            (node numbers), probability, uncertainty (its standard error), and why:
-            common_neighbours (how many), through (a list of up to three of them),
-            shared_features (a list of up to three columns of X) and, where a graph was learned,
-            slack (see the method).
+            (names or numbers of nodes), probability, uncertainty (its standard error), and why:
+            common_neighbours (how many), through (up to three of them), shared_features (up to
+            three columns of X) and, where a graph was learned, slack (see the method).
         """
         ranked = self._suggestions().search.best(check_count(k))
         if false_share is not None:
@@ -519,8 +502,7 @@ class LinkPredictor(BaseEstimator):
     def predict_new(self, X: Any, pairs: Any, *, prior: Any = None) -> NDArray[np.float64]:
         """Return the probability of links between new nodes and fitted ones.
 
-        Of new nodes only features are known; "auto" predicts their links, if it was fitted with
-        features, by a regression that is learned on fitted nodes that lose all their links.
+        "auto" predicts them from features, as learned on fitted nodes that lose all their links.
 
         Parameters
         ----------
