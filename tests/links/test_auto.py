@@ -14,7 +14,7 @@ from truegraph import LinkPredictor
 from truegraph.data.link_splits import links_of
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.links.columns import pair_columns
+from truegraph.links.columns import node_features, pair_columns
 from truegraph.links.pair_model import auto_options
 from truegraph.links.problem import (
     bipartite_sides,
@@ -23,7 +23,6 @@ from truegraph.links.problem import (
     folds_of,
     pair_values,
 )
-from truegraph.links.similarities import node_features
 
 
 @pytest.mark.parametrize("scale", ["slack", "neighbours", "off"])

@@ -16,7 +16,7 @@ from truegraph import LinkPredictor
 from truegraph.data.link_splits import LinkSplit
 from truegraph.errors import InputError
 from truegraph.evaluation.link_metrics import link_auc
-from truegraph.links.names import AUTO_ENCODERS, BAYESIAN, HEURISTICS, MODELS
+from truegraph.links.names import AUTO_ENCODERS, BAYESIAN, MODELS
 
 QUICK = {"epochs": 40, "draws": 5}
 
@@ -247,13 +247,11 @@ def test_wrong_questions_are_named(planted):
 
 
 def test_predictors_can_be_cloned_and_names_are_those_of_the_models():
-    from truegraph.links.heuristics import HEURISTICS as SCORES
     from truegraph.paper.networks import AUTO_ENCODERS as NETWORKS
 
     predictor = LinkPredictor("gae", options=QUICK, random_state=3)
     assert clone(predictor).get_params() == predictor.get_params()
     assert tuple(NETWORKS) == AUTO_ENCODERS
-    assert tuple(SCORES) == HEURISTICS
     assert MODELS[0] == LinkPredictor().model
 
 

@@ -11,9 +11,8 @@ from scipy.sparse import csr_array
 
 from truegraph import LinkPredictor
 from truegraph.errors import InputError
-from truegraph.links.columns import pair_columns
+from truegraph.links.columns import NodeFeatures, node_features, pair_columns
 from truegraph.links.pair_model import auto_options, joined_columns
-from truegraph.links.similarities import NodeFeatures, node_features
 
 NEW = 30
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from truegraph.errors import InputError
-from truegraph.links.heuristics import HEURISTICS
+from truegraph.links.heuristics import heuristic
 from truegraph.links.regression import (
     LinkCalibration,
     fit_calibration,
@@ -86,8 +86,8 @@ def test_heuristics_come_back_from_walk_scores(teams):
     wider = with_heuristics(walk_scores(walk_graph(graph), pairs))
     names = ("common-neighbours", "adamic-adar", "resource-allocation")
     for place, name in enumerate(names):
-        np.testing.assert_allclose(wider[:, 8 + place], HEURISTICS[name](graph, pairs), atol=1e-9)
-    pagerank = HEURISTICS["personalised-pagerank"](graph, pairs)
+        np.testing.assert_allclose(wider[:, 8 + place], heuristic(name, graph, pairs), atol=1e-9)
+    pagerank = heuristic("personalised-pagerank", graph, pairs)
     linked = (np.diff(graph.indptr)[pairs] > 0).all(axis=1)
     np.testing.assert_allclose(0.15 * wider[linked, -2], pagerank[linked], atol=1e-9)
 

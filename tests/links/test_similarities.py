@@ -8,10 +8,11 @@ from scipy.sparse import csr_array
 from sklearn.utils.extmath import randomized_svd
 
 from truegraph.learning.search.distances import EmbeddingDistance
-from truegraph.links.columns import learned_scale, neighbour_scale
-from truegraph.links.similarities import (
+from truegraph.links.columns import (
     SIMILARITIES,
     leading_vectors,
+    learned_scale,
+    neighbour_scale,
     node_features,
     similarity_scores,
     smoothed_vectors,

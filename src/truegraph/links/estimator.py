@@ -34,6 +34,7 @@ from truegraph.fit_log import FitLog
 from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
+from truegraph.links.columns import node_features
 from truegraph.links.heuristics import Heuristic
 from truegraph.links.names import AUTO, BAYESIAN, HEURISTICS, MODELS
 from truegraph.links.pair_model import NewNodes, PairModel, auto_options, fit_pair_model
@@ -51,7 +52,6 @@ from truegraph.links.problem import (
     unlinked_pairs,
 )
 from truegraph.links.regression import LinkCalibration, fit_calibration
-from truegraph.links.similarities import node_features
 from truegraph.links.suggestions import Ranked, Suggester, explain, shared_features
 from truegraph.links.vectors import LinkVectors
 from truegraph.options import checked_options

@@ -1,12 +1,6 @@
-"""Link scores without training: shared neighbours and short walks.
-
-Each takes a graph (N, N) and pairs (n, 2) and returns one score per pair (n,); a higher one means
-that a link is more likely.
-"""
+"""Link scores without training: shared neighbours and walks of two to four steps."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,56 +8,32 @@ from scipy.sparse import csr_array
 
 from truegraph import gate
 from truegraph.data.link_splits import Pairs, links_of
+from truegraph.links.names import HEURISTICS
 from truegraph.links.problem import is_among, without_links
 from truegraph.links.suggestions import CandidateSearch, Probability, Suggester, counted_shares
 from truegraph.links.walks import RESTART, candidates_of, raw_walks, walk_graph
 from truegraph.saving import savable
 
+_SHARED = HEURISTICS[:3]  # common neighbours, plain and weighed by their degrees
 _KATZ = 0.005  # weight of a step: the middle one of Liben-Nowell and Kleinberg (2007)
 
 
-def common_neighbours(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return how many neighbours the nodes of each pair share."""
-    return raw_walks(walk_graph(graph), pairs)[:, 0]
+def heuristic(name: str, graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
+    """Return the scores (n,) of pairs (n, 2) in a graph (N, N) by a heuristic.
 
-
-def adamic_adar(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the shared neighbours of each pair, each weighing 1 / log(its degree)."""
-    return raw_walks(walk_graph(graph), pairs)[:, 1]
-
-
-def resource_allocation(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return the shared neighbours of each pair, each weighing 1 / its degree."""
-    return raw_walks(walk_graph(graph), pairs)[:, 2]
-
-
-def personalised_pagerank(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return personalised PageRank, counting walks of at most four steps.
-
-    A walk restarts at its end with probability 0.15. In an undirected graph d_i p_i(j) = d_j
-    p_j(i), so walks from one end of each pair tell both.
+    Personalised PageRank restarts with probability 0.15. In an undirected graph d_i p_i(j) = d_j
+    p_j(i), so walks from one end of each pair tell both. Katz weighs each step by 0.005.
     """
-    walks = raw_walks(walk_graph(graph), pairs)[:, 3:]
+    raw = raw_walks(walk_graph(graph, normalised=name != "katz"), pairs)
+    if name in _SHARED:
+        return raw[:, _SHARED.index(name)]
+    if name == "katz":
+        return np.asarray(raw[:, 3:] @ _KATZ ** np.arange(2, 5))
     steps = (1.0 - RESTART) ** np.arange(2, 5)
     strength = np.asarray(graph.sum(axis=1)).ravel()
     strength[strength == 0.0] = 1.0  # without links there are no walks
     ratio = np.sqrt(strength[pairs[:, 0]] / strength[pairs[:, 1]])
-    return np.asarray(RESTART * (walks @ steps) * (ratio + 1.0 / ratio))
-
-
-def katz(graph: csr_array, pairs: Pairs) -> NDArray[np.float64]:
-    """Return how many walks of two to four steps join each pair, each step weighing 0.005."""
-    walks = raw_walks(walk_graph(graph, normalised=False), pairs)[:, 3:]
-    return np.asarray(walks @ _KATZ ** np.arange(2, 5))
-
-
-HEURISTICS: dict[str, Callable[[csr_array, Pairs], NDArray[np.float64]]] = {
-    "common-neighbours": common_neighbours,
-    "adamic-adar": adamic_adar,
-    "resource-allocation": resource_allocation,
-    "personalised-pagerank": personalised_pagerank,
-    "katz": katz,
-}
+    return np.asarray(RESTART * (raw[:, 3:] @ steps) * (ratio + 1.0 / ratio))
 
 
 @savable
@@ -77,7 +47,7 @@ class Heuristic:
 
     def logits(self, pairs: Pairs) -> NDArray[np.float64]:
         """Return the score of each pair (n, 2), (n,)."""
-        return HEURISTICS[self.name](self.graph, pairs)
+        return heuristic(self.name, self.graph, pairs)
 
     def spread(self, pairs: Pairs, probability: Probability) -> NDArray[np.float64]:
         """Return NaN for each pair, (n,): a heuristic does not say how sure it is."""

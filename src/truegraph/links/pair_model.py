@@ -23,10 +23,16 @@ from threadpoolctl import threadpool_limits
 from truegraph import gate
 from truegraph.data.link_splits import Pairs, links_of
 from truegraph.errors import InputError
-from truegraph.links.columns import SCALES, PairColumns, pair_columns, vectors_on
+from truegraph.links.columns import (
+    SCALES,
+    NodeFeatures,
+    PairColumns,
+    pair_columns,
+    unit_rows,
+    vectors_on,
+)
 from truegraph.links.problem import folds_of, is_among, pair_values, without_links
 from truegraph.links.regression import Columns, Regression, Scores, fit_order, fit_regression
-from truegraph.links.similarities import NodeFeatures, unit_rows
 from truegraph.links.suggestions import (
     CandidateSearch,
     Probability,
