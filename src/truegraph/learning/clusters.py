@@ -24,17 +24,6 @@ def clusters(weights: csr_array, resolution: float = 1.0) -> NDArray[np.int64]:
     """Return the group of every node, numbered from 0 by falling size.
 
     Leiden's method where igraph is installed, else Louvain's.
-
-    Parameters
-    ----------
-    weights : csr_array of shape (n_nodes, n_nodes)
-        Symmetric and nonnegative.
-    resolution : float
-        Larger values give smaller groups.
-
-    Returns
-    -------
-    ndarray of int64, shape (n_nodes,)
     """
     find = louvain if find_spec("igraph") is None else leiden
     groups = find(weights, resolution)

@@ -29,15 +29,7 @@ NearestPairs = Callable[[Numbers], tuple[Numbers, Numbers, Floats]]
 
 @dataclass(frozen=True)
 class Completed:
-    """Candidate pairs and weights after edges were added.
-
-    Attributes
-    ----------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-    weights : ndarray of shape (stored candidate entries,)
-    added : int
-        Number of undirected edges added.
-    """
+    """Candidate pairs and weights after edges were added."""
 
     candidates: csr_array
     weights: Floats
@@ -45,16 +37,7 @@ class Completed:
 
 
 class Completion:
-    """A graph to which edges are added.
-
-    Parameters
-    ----------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-        Distances of the candidate pairs; symmetric, sorted, zeros stored.
-    weights : ndarray of shape (stored candidate entries,)
-    multipliers : ndarray of shape (n_nodes,)
-    theta : float
-    """
+    """A graph to which edges are added."""
 
     def __init__(
         self, candidates: csr_array, weights: Floats, multipliers: Floats, theta: float

@@ -68,22 +68,7 @@ def learn(
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> LearnedGraph:
-    """Learn the most probable graph; warn if it is not proved to the tolerance.
-
-    Parameters
-    ----------
-    distance : Distance or csr_array of shape (n_nodes, n_nodes)
-        A matrix holds the candidate pairs: symmetric, sorted, without diagonal, zeros stored.
-    settings : Settings
-    n_users : int, optional
-        For a graph between users and items: nodes 0 .. n_users - 1 are the users.
-    fixed, forbidden : csr_array of bool, shape (n_nodes, n_nodes), optional
-        Pairs that are always, or never, candidates; symmetric. Of given candidates, they are
-        taken out beforehand.
-    rng : Generator, optional
-        Default: that of ``random_state=0``.
-    progress : Progress, optional
-    """
+    """Learn the most probable graph; warn if it is not proved to the tolerance."""
     run = _Run(settings, n_users, generator(0) if rng is None else rng, progress or Progress())
     nodes = int(distance.shape[0]) if isinstance(distance, csr_array) else distance.n_nodes
     with thread_limit(1 if nodes <= _FEW_NODES else settings.n_jobs):

@@ -14,14 +14,7 @@ _NODES_PER_COMPONENT = 50  # fewer on average means that the graph has fallen ap
 
 
 def warn_about_graph(adjacency: csr_array, density: str) -> None:
-    """Warn of hubs and of a graph in many parts.
-
-    Parameters
-    ----------
-    adjacency : csr_array of shape (n, n)
-    density : str
-        Name of the option that sets the density.
-    """
+    """Warn of hubs and of a graph in many parts."""
     for message in graph_advice(adjacency, density):
         warn(message, AnswerWarning)
 

@@ -33,27 +33,7 @@ def grown_candidates(
     rng: np.random.Generator,
     progress: Progress,
 ) -> tuple[csr_array, float]:
-    """Return the old candidate pairs and those of the new nodes with all, and the recall.
-
-    Parameters
-    ----------
-    graph : LearnedGraph
-        Of the first nodes of the distance; the others are new.
-    distance : Distance
-    ratio : float
-        Candidate neighbours of a new node per edge of an old one.
-    engine : str
-        As in `GraphLearner.candidates`.
-    is_scaled : bool
-        Whether the graph was learned from distances scaled locally.
-
-    Returns
-    -------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-        With the values of the distance, not scaled.
-    recall : float
-        Share of the true neighbours of a sample of all nodes that are candidates.
-    """
+    """Return the old candidate pairs and those of the new nodes with all, and the recall."""
     n_nodes, n_old = distance.n_nodes, graph.n_nodes
     new = np.arange(n_old, n_nodes)
     k = min(math.ceil(ratio * graph.certificate.degree) + 1, n_nodes)

@@ -96,15 +96,6 @@ def check_input(name: str, X: Any, metric: str, settings: Settings) -> None:
     """Raise for every fault of the input that shows without a search.
 
     The learner finds them too; this finds them before the compiled code is imported.
-
-    Parameters
-    ----------
-    name : str
-        What messages call the input, for instance the path of a file.
-    X : ndarray or csr_array of shape (n_nodes, n_features) or (n_nodes, n_nodes)
-    metric : str
-        As in `GraphLearner`.
-    settings : Settings
     """
     if metric != "precomputed":
         check_points(name, X)

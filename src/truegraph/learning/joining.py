@@ -33,20 +33,7 @@ def joining_pairs(
     progress: Progress,
     component: Numbers,
 ) -> tuple[Numbers, Numbers, Floats]:
-    """Return the nearest pair of each component, but the largest, with the others.
-
-    Parameters
-    ----------
-    scales : ndarray of shape (n_nodes,) or None
-        By which distances are divided at both ends.
-    is_exact : bool
-        Whether to compare all nodes; else a sample of a component's looks around.
-
-    Returns
-    -------
-    rows, columns : ndarray of int, shape (n_pairs,)
-    values : ndarray of shape (n_pairs,)
-    """
+    """Return the nearest pair of each component but the largest with the others, and its value."""
     if not is_exact:
         pairs = near_pairs(distance, component, rng)
     else:
@@ -77,20 +64,7 @@ def _nearest_pair(
 def near_pairs(
     distance: Distance, component: Numbers, rng: np.random.Generator
 ) -> set[tuple[int, int]]:
-    """Return a pair of near nodes for each component but the largest, one inside and one outside.
-
-    Parameters
-    ----------
-    distance : Distance
-    component : ndarray of int, shape (n_nodes,)
-        Number of each node's component.
-    rng : Generator
-
-    Returns
-    -------
-    set of (int, int)
-        The smaller number first.
-    """
+    """Return a pair of near nodes, inside and outside, for each component but the largest."""
     search = _Outside(distance, component)
     largest = int(np.bincount(component).argmax())
     pairs = set()

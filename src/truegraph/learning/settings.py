@@ -48,27 +48,7 @@ _EXTREME = 1e100  # of alpha and beta, whose product must stay in float64
 
 @dataclass(frozen=True)
 class Settings:
-    """What `truegraph.learning.core.learn` is asked for; the paper's plain model by default.
-
-    Attributes
-    ----------
-    degree : float or None
-        Wanted edges per node; None where theta is given.
-    is_degree_auto : bool
-        Whether a degree that the pairs cannot give is lowered, not refused.
-    theta : float or None
-    scale : float
-        What the weights of the one-parameter form are multiplied by.
-    engine : {"auto", "exact", "ivf", "sketch", "hnsw"}
-    local_scaling : int or None
-        Rank of the neighbour by whose distance distances are divided.
-    connected : bool
-        Whether to join the components.
-    n_jobs : int or None
-        Threads; small problems take one.
-
-    The others are parameters and options of `truegraph.GraphLearner`.
-    """
+    """What `truegraph.learning.core.learn` is asked for; the paper's plain model by default."""
 
     degree: float | None = AUTO_DEGREE
     is_degree_auto: bool = False
@@ -101,15 +81,7 @@ class Settings:
 
 
 def check_settings(parameters: Mapping[str, Any], may_join: bool = True) -> Settings:
-    """Check the parameters of a `GraphLearner`, options included, and complete them.
-
-    Parameters
-    ----------
-    parameters : mapping
-        As ``GraphLearner().get_params()`` returns them.
-    may_join : bool
-        Whether components can be joined by pairs that are no candidates.
-    """
+    """Check the parameters of a `GraphLearner`, options included, and complete them."""
     options = _checked_options(parameters["options"])
     metric, scope = parameters["metric"], parameters["scope"]
     inputs.check_choice("metric", metric, METRICS)

@@ -18,15 +18,6 @@ def in_parts(count: int, run: Callable[[int, int], None], *, least: int = 1) -> 
     """Call ``run(first, last)`` for parts of 0 to count, each of about a quarter of a second.
 
     What is computed must not depend on the parts: they differ from run to run.
-
-    Parameters
-    ----------
-    count : int
-        Number of things to do.
-    run : callable
-        Does those from `first` to before `last`.
-    least : int, default=1
-        Smallest part, enough for all threads.
     """
     first, size = 0, least
     while first < count:

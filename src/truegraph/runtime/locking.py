@@ -16,11 +16,6 @@ def file_lock(path: str | os.PathLike[str]) -> Iterator[None]:
 
     Where the system or the file system has no locks the block just runs, so a lock may save work
     but must not be needed for a right result.
-
-    Parameters
-    ----------
-    path : path-like
-        A file that stands for the lock; it has no content.
     """
     with ExitStack() as held:
         with suppress(NotImplementedError, OSError):  # no locks, or no right to write

@@ -29,35 +29,17 @@ _TOGETHER = "together"  # folder of the nodes of the second level and their rows
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What one partition tells about the present multipliers; sums add up over partitions.
+    """What one partition tells about the present multipliers; sums add up over partitions."""
 
-    Attributes
-    ----------
-    value : float
-        Its part of minus the dual.
-    gap : float
-        Its part of the duality gap; infinite while a node has no weight.
-    edges : int
-        Ends of edges at its nodes.
-    steepest : float
-        The largest of |lam d - 1|.
-    stiff, cut : int
-        Nodes whose multiplier follows those of other partitions closely; nodes with such pairs.
-    stretch : float
-        Sum over its nodes of d log lam / d log theta, were all neighbours to move alike.
-    high, residuals : ndarray of shape (n,)
-        Nodes (positions) with the largest |lam d - 1|, and these.
-    """
-
-    value: float
+    value: float  # its part of minus the dual
     gap: float
-    edges: int
-    steepest: float
-    stiff: int
-    cut: int
-    stretch: float
-    high: NDArray[np.int64]
-    residuals: Floats
+    edges: int  # ends of edges at its nodes
+    steepest: float  # the largest of |lam d - 1|
+    stiff: int  # nodes whose multiplier follows those of other partitions closely
+    cut: int  # nodes with pairs to other partitions
+    stretch: float  # sum of d log lam / d log theta, were all neighbours to move alike
+    high: NDArray[np.int64]  # nodes (positions) with the largest |lam d - 1|
+    residuals: Floats  # and these
 
 
 def isolated(plan: Plan, partition: int, k: int, theta: float) -> Floats:

@@ -42,12 +42,7 @@ class InProcess:
 
 
 class OnCluster(InProcess):
-    """Runs tasks on the workers of a Dask cluster.
-
-    Parameters
-    ----------
-    client : distributed.Client
-    """
+    """Runs tasks on the workers of a Dask cluster."""
 
     def __init__(self, client: Any) -> None:
         self._client = client

@@ -50,19 +50,7 @@ _DATA = "data.json"  # digests of all rows, chunk by chunk
 
 
 class PartitionedRun:
-    """One run of the learner in partitions.
-
-    Parameters
-    ----------
-    sources : list of Source
-        Points; or users and items.
-    settings : Settings
-        Checked options, of which degree or theta, candidate_ratio and tol are used.
-    memory : float
-        Bytes that a process may hold.
-    storage : Path or None
-        Where everything is kept; None: a temporary folder that goes with the graph.
-    """
+    """One run of the learner in partitions."""
 
     def __init__(
         self,

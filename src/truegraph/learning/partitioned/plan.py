@@ -30,34 +30,18 @@ _FEWEST_TOGETHER = 50_000
 
 @dataclass(frozen=True)
 class Plan:
-    """A run in partitions: the data, the options that decide the result, and its sizes.
-
-    Attributes
-    ----------
-    counts : tuple of int
-        Points of each side: one side, or users and items.
-    columns : int
-        Of the input; rows of zeros of the cosine distance get one more.
-    is_single : bool
-        Whether points are stored as float32, as they came.
-    k : int
-        Length of a list of neighbours.
-    partition_points : int
-        Points of a partition, about.
-    together_points : int
-        Most nodes of several partitions that are solved together.
-    """
+    """A run in partitions: the data, the options that decide the result, and its sizes."""
 
     folder: str
-    counts: tuple[int, ...]
-    columns: int
-    is_single: bool
+    counts: tuple[int, ...]  # points of one side, or of users and items
+    columns: int  # of the input
+    is_single: bool  # whether points are stored as float32, as they came
     metric: str
-    k: int
+    k: int  # length of a list of neighbours
     seed: int
     sizes: CellSizes
     partition_points: int
-    together_points: int
+    together_points: int  # most nodes of several partitions that are solved together
 
     @property
     def n_nodes(self) -> int:

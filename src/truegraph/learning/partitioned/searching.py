@@ -176,15 +176,7 @@ def _wanted(
 def search_partition(
     plan: Plan, partition: int, k: int, width: int, sample: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-    """Store the lists of a partition's points, and what other partitions must know of them.
-
-    Returns
-    -------
-    positions : ndarray of int64, shape (n,)
-        Those of the sample that are in this partition.
-    found : ndarray of int32, shape (n, k)
-        Their lists.
-    """
+    """Store the lists of a partition's points, and what other partitions must know of them."""
     folder = Folder(plan.folder)
     target = folder.below(f"lists-{k}")
     layout = Layout.load(folder)

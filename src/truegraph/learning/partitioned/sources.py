@@ -229,15 +229,7 @@ def _is_list(kind: Any) -> bool:
 
 
 def as_source(name: str, X: Any) -> Source:
-    """Return the source that X stands for.
-
-    Parameters
-    ----------
-    name : str
-        What messages call it.
-    X : path-like, ndarray, memory map, Dask array, zarr array or Source
-        A path names a .npy file, a Parquet file or folder, or a zarr array.
-    """
+    """Return the source that X stands for."""
     if isinstance(X, Source):
         return X
     if isinstance(X, str | Path):

@@ -24,13 +24,7 @@ from truegraph.learning.search.two_levels import LargeCells, Rounding, SmallCell
 
 @dataclass(frozen=True)
 class SideCells:
-    """The large cells of one side, and how its points are rounded for the search.
-
-    Attributes
-    ----------
-    has_zero_rows : bool
-        Whether rows of zeros, of any side, point along an axis of their own (cosine).
-    """
+    """The large cells of one side, and how its points are rounded for the search."""
 
     centres: NDArray[np.float32]
     rounding: Rounding

@@ -54,13 +54,7 @@ _ALONE_SHARE = 0.965
 
 @dataclass(frozen=True)
 class State:
-    """Where the sweeps are; with the multipliers, all that is needed to go on.
-
-    Attributes
-    ----------
-    thetas : list of (log theta, log of degree over wanted degree)
-        The thetas that were tried.
-    """
+    """Where the sweeps are; with the multipliers, all that is needed to go on."""
 
     sweep: int
     theta: float
@@ -110,15 +104,7 @@ class Total:
 
 
 class Sweeps:
-    """The solve of one problem in partitions.
-
-    Parameters
-    ----------
-    k : int
-        Length of the lists of which the blocks were made.
-    degree, theta : float or None
-        Wanted degree, or the theta given.
-    """
+    """The solve of one problem in partitions."""
 
     def __init__(
         self,

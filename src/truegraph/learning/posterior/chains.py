@@ -28,36 +28,19 @@ _compiled = compiled
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """The distribution to draw from, its pairs in random order.
-
-    Attributes
-    ----------
-    pairs : PairList
-    rank : ndarray of int, shape (n_pairs,)
-        Place of each pair in the random order.
-    first, second, t, location : ndarray of shape (n_pairs,)
-        Nodes, theta z and the mean-field x of the pairs, in the random order.
-    centre : ndarray of shape (n_pairs,)
-        Typical weights, in the random order; sums are taken of what differs from them.
-    degree : ndarray of shape (n_nodes,)
-        Typical degrees.
-    followed : ndarray of int
-        Places of the pairs whose every value is kept.
-    concentration, scale : float
-        kappa, and what the weights are multiplied by on their way out.
-    """
+    """The distribution to draw from, its pairs in random order."""
 
     pairs: PairList
-    rank: NDArray[np.int64]
-    first: NDArray[np.int32]
+    rank: NDArray[np.int64]  # place of each pair in the random order
+    first: NDArray[np.int32]  # from here on, in the random order
     second: NDArray[np.int32]
-    t: Floats
-    location: Floats
-    centre: Floats
-    degree: Floats
-    followed: NDArray[np.int64]
+    t: Floats  # theta z
+    location: Floats  # the mean-field x
+    centre: Floats  # typical weights: sums are taken of what differs from them
+    degree: Floats  # typical, of the nodes
+    followed: NDArray[np.int64]  # pairs whose every value is kept
     concentration: float
-    scale: float
+    scale: float  # of the weights on their way out
 
     @classmethod
     def of(
@@ -69,15 +52,7 @@ class Target:
         concentration: float,
         scale: float,
     ) -> Target:
-        """Shuffle the pairs, always in the same way.
-
-        Parameters
-        ----------
-        location : ndarray of shape (n_pairs,)
-            The mean-field x.
-        degree : ndarray of shape (n_nodes,)
-            The mean-field degrees.
-        """
+        """Shuffle the pairs, always in the same way."""
         order = np.random.default_rng(0).permutation(len(pairs))
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
@@ -144,18 +119,7 @@ def _add(values: Any, centre: Any, sums: Any) -> None:
 
 
 class Chain:
-    """One chain: its weights, and what is kept of its sweeps since the burn-in.
-
-    Attributes
-    ----------
-    weights : ndarray of shape (n_pairs,)
-        In the random order; every sweep overwrites them.
-    sums : tuple of two ndarrays, shapes (2, n_pairs) and (2, n_nodes)
-        Sums over the sweeps of weights and degrees and their squares, as seen from the target's
-        centres.
-    stuck : int
-        Weights that could not be drawn.
-    """
+    """One chain: its weights in the random order, and sums over its sweeps since the burn-in."""
 
     def __init__(self, target: Target, rng: np.random.Generator) -> None:
         self._target, self._rng = target, rng

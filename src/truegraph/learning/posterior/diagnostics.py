@@ -88,17 +88,7 @@ class Diagnostics:
 
 
 def split_r_hat(traces: Floats) -> Floats:
-    """Return R-hat of each quantity, from halves of the chains.
-
-    Parameters
-    ----------
-    traces : ndarray of shape (chains, sweeps, quantities)
-
-    Returns
-    -------
-    ndarray of shape (quantities,)
-        NaN if there are fewer than 4 sweeps; 1 for a quantity that never changes.
-    """
+    """Return R-hat of each quantity, from halves of the chains."""
     half = traces.shape[1] // 2
     if traces.shape[1] < _FEWEST_SWEEPS:
         return np.full(traces.shape[2], np.nan)
@@ -111,17 +101,7 @@ def split_r_hat(traces: Floats) -> Floats:
 
 
 def effective_sample_size(traces: Floats) -> Floats:
-    """Return the effective sample size of each quantity, all chains together.
-
-    Parameters
-    ----------
-    traces : ndarray of shape (chains, sweeps, quantities)
-
-    Returns
-    -------
-    ndarray of shape (quantities,)
-        NaN if there are fewer than 4 sweeps.
-    """
+    """Return the effective sample size of each quantity, all chains together."""
     chains, sweeps, quantities = traces.shape
     if sweeps < _FEWEST_SWEEPS:
         return np.full(quantities, np.nan)

@@ -26,19 +26,7 @@ _compiled = compiled(error_model="numpy")
 
 @_compiled
 def sweep(pairs: Any, w: Any, degree: Any, rng: Any) -> int:
-    """Draw every weight once, in the order given; return how many could not be drawn.
-
-    Parameters
-    ----------
-    pairs : (first, second, t, concentration)
-        Nodes of the pairs, theta z, each of shape (n_pairs,), and kappa. In random order: with one
-        node's pairs in a row, every step would wait for the one before.
-    w : ndarray of shape (n_pairs,)
-        The present weights, replaced in place.
-    degree : ndarray of shape (n_nodes,)
-        Overwritten.
-    rng : numpy.random.Generator
-    """
+    """Draw every weight once, in the order given; return how many could not be drawn."""
     first, second, t, concentration = pairs
     degree[:] = 0.0  # anew in every sweep, so that no rounding errors pile up
     for e in range(w.size):

@@ -94,13 +94,7 @@ def _locations(state: Any, out: Any) -> None:
 
 
 class MeanFieldPoint(DualPoint):
-    """Minus the mean-field dual at one point.
-
-    Parameters
-    ----------
-    concentration : float
-        kappa.
-    """
+    """Minus the mean-field dual at one point."""
 
     def __init__(self, problem: Problem, theta: float, concentration: float, pairs: Floats) -> None:
         self.concentration = concentration
@@ -120,16 +114,7 @@ class MeanFieldPoint(DualPoint):
 
 
 class MeanField:
-    """Mean-field solutions on one set of candidate pairs, each begun from the one before.
-
-    Parameters
-    ----------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-        Distances of the candidate pairs, symmetric, both directions stored.
-    theta : float
-    multipliers : ndarray of shape (n_nodes,)
-        Where to begin: those of the most probable graph.
-    """
+    """Mean-field solutions on one set of candidate pairs, each begun from the one before."""
 
     def __init__(self, candidates: csr_array, theta: float, multipliers: Floats) -> None:
         self._problem, self._theta = Problem(candidates), theta
@@ -153,16 +138,7 @@ class MeanField:
         return point
 
     def concentration_of(self, excess: float, least: float, first: float) -> float:
-        """Return the kappa at which the mean degrees add up to (1 + excess) times `least`.
-
-        Parameters
-        ----------
-        excess : float
-        least : float
-            Sum of the degrees of the most probable graph.
-        first : float
-            Where to begin the search.
-        """
+        """Return the kappa at which the mean degrees add up to (1 + excess) times `least`."""
         at, slope, before = math.log(first), -1.0, (math.nan, math.nan)
         for _ in range(_MAX_SOLVES):
             reached = float(self.solve(math.exp(at)).degree.sum()) / least - 1.0

@@ -118,25 +118,7 @@ def _dense(points: Any) -> NDArray[Any]:
 
 
 class CellSearch:
-    """Points in small cells, of which those nearest to a query are searched.
-
-    Parameters
-    ----------
-    base : ndarray or csr_array of shape (n, d)
-    seed : int
-        Of the clustering.
-    sizes : CellSizes, optional
-
-    Attributes
-    ----------
-    width : int
-        Small cells searched for a query.
-    widest : int
-        Number of small cells.
-    order : ndarray of int64, shape (n,)
-        The points sorted by cell, neighbours near one another: everything that runs over pairs of
-        neighbours in this order reads memory that was read just before.
-    """
+    """Points in small cells, of which those nearest to a query are searched."""
 
     def __init__(self, base: Points, seed: int, sizes: CellSizes | None = None) -> None:
         sizes = CellSizes() if sizes is None else sizes
@@ -210,17 +192,7 @@ def _split(large: LargeCells, rounded: NDArray[np.float32]) -> tuple[NDArray[np.
 
 
 class GraphSearch:
-    """faiss's HNSW: a search along a graph of near points.
-
-    Parameters
-    ----------
-    base : ndarray or csr_array of shape (n, d)
-
-    Attributes
-    ----------
-    width : int
-        Points kept in view by a search.
-    """
+    """faiss's HNSW: a search along a graph of near points."""
 
     widest = 2048
 

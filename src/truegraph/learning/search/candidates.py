@@ -31,26 +31,13 @@ _compiled = compiled(parallel=True)
 
 @dataclass
 class NeighbourLists:
-    """Each node's list of nearest neighbours.
+    """Each node's list of nearest neighbours."""
 
-    Attributes
-    ----------
-    start : ndarray of shape (n_nodes + 1,)
-        Node i's list is ids[start[i]:start[i + 1]].
-    ids : ndarray of int32
-    complete : ndarray of bool and shape (n_nodes,)
-        Whether a list holds every node that it may hold.
-    engine : str
-        What found them: "exact", "ivf", "sketch" or "hnsw".
-    recall : float
-        Share of the true neighbours found, measured on a sample (1 for "exact").
-    """
-
-    start: NDArray[np.int64]
+    start: NDArray[np.int64]  # node i's list is ids[start[i] : start[i + 1]]
     ids: NDArray[np.int32]
-    complete: NDArray[np.bool_]
+    complete: NDArray[np.bool_]  # whether a list holds every node that it may hold
     engine: str
-    recall: float
+    recall: float  # measured on a sample
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -212,17 +199,6 @@ def local_scales(candidates: csr_array, neighbour: int) -> NDArray[np.float64]:
 
     For squared distances that is the distance itself. Where copies of a node make it zero, the
     nearest other candidate counts, and if there is none the median of the others.
-
-    Parameters
-    ----------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-        Distances of the candidate pairs, zeros stored; every row has at least one.
-    neighbour : int
-        Which neighbour: 1 for the nearest; the last candidate if there are fewer.
-
-    Returns
-    -------
-    ndarray of shape (n_nodes,)
     """
     chosen = np.empty(candidates.shape[0])
     _ranked(candidates.indptr, candidates.data, neighbour, chosen)

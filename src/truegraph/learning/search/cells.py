@@ -29,22 +29,9 @@ def padded(points: NDArray[np.float32]) -> NDArray[np.float32]:
 def cell_tiles(
     points: NDArray[np.float32], cells: NDArray[np.integer[Any]], n_cells: int
 ) -> tuple[NDArray[np.float32], NDArray[np.int32], NDArray[np.int64]]:
-    """Sort points by cell into tiles; the last tile of a cell is filled up with points at infinity.
+    """Sort padded points (n, d) by cell into tiles, the last of a cell filled up with infinity.
 
-    Parameters
-    ----------
-    points : ndarray of float32, shape (n, d)
-        As `padded` returns them.
-    cells : ndarray of int, shape (n,)
-        The cell of each point, below `n_cells`.
-
-    Returns
-    -------
-    tiles : ndarray of float32, shape (n_tiles, d, lanes)
-    ids : ndarray of int32, shape (n_tiles, lanes)
-        Which points these are.
-    first_tiles : ndarray of int64, shape (n_cells + 1,)
-        The first tile of each cell.
+    Returns tiles (n_tiles, d, lanes), the ids there (n_tiles, lanes), and each cell's first tile.
     """
     sizes = np.bincount(cells, minlength=n_cells)
     first_tiles = np.concatenate([[0], np.cumsum(-(-sizes // _LANES))])
@@ -125,24 +112,10 @@ def _offer_near(scores: Any, ids: Any, own: int, nearest: Any, found: Any) -> No
 def search_cells(
     queries: Any, own: Any, order: Any, wanted: Any, points: Any, nearest: Any, found: Any
 ) -> None:
-    """Fill the lists of every query from the cells that it wants.
+    """Fill the lists (n, k) of padded queries (n, d) from the cells (n, width) that they want.
 
-    Parameters
-    ----------
-    queries : ndarray of float32, shape (n, d)
-        As `padded` returns them.
-    own : ndarray of int64, shape (n,)
-        The point that is the query itself and is left out, or -1.
-    order : ndarray of int64, shape (n,)
-        The queries, those near one another in a row.
-    wanted : ndarray of int, shape (n, width)
-        Cells, nearest first.
-    points : (tiles, ids, first_tiles)
-        As `cell_tiles` returns them.
-    nearest : ndarray of float32, shape (n, k)
-        Given as infinity, returned as squared distances, nearest first.
-    found : ndarray of int32, shape (n, k)
-        Given as a number beyond all ids, returned as ids; it stays where there were too few.
+    `own` (n,) is left out, -1 for none; in `order`, near queries stand in a row. `nearest` comes as
+    infinity, `found` as a number beyond all ids, which stays where there were too few.
     """
     tiles, ids, first_tiles = points
     n_cells = first_tiles.size - 1

@@ -27,15 +27,7 @@ LOW_SHARE = 0.05  # of the sampled nodes have a recall below the low quantile
 
 @dataclass(frozen=True)
 class Completeness:
-    """What a search missed on a sample of nodes.
-
-    Attributes
-    ----------
-    low_recall : float
-        Recall below which one in twenty nodes lies.
-    missed : float
-        Estimated sum over all nodes of the squared slacks of missing pairs, each pair once.
-    """
+    """What a search missed on a sample of nodes."""
 
     low_recall: float
     missed: float
@@ -55,20 +47,7 @@ def completeness(
     scales: NDArray[np.float64] | None = None,
     known: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
 ) -> Completeness:
-    """Compare the lists of a sample of nodes with their true neighbours.
-
-    Parameters
-    ----------
-    lists : NeighbourLists
-        Of one length, as the search found them.
-    candidates : csr_array of shape (n_nodes, n_nodes)
-    multipliers : ndarray of shape (n_nodes,)
-        Of the solution on the candidates.
-    scales : ndarray of shape (n_nodes,), optional
-        By which distances were divided at both ends.
-    known : (ndarray, ndarray), optional
-        A sample of nodes, and their true neighbours (sample, k), where they were found already.
-    """
+    """Compare the lists of a sample of nodes with their true neighbours."""
     nodes = candidates.shape[0]
     if known is None:
         rng = np.random.default_rng(0)

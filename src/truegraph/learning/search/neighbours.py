@@ -86,13 +86,7 @@ def _search_sparse(queries: Any, own: Any, base: Any, norms: Any, distances: Any
 
 
 class ExactSearch:
-    """Exact nearest neighbours among base points.
-
-    Parameters
-    ----------
-    base : ndarray or csr_array of shape (n_base, dimension)
-        Of float64; sparse rows have ascending indices.
-    """
+    """Exact nearest neighbours among base points."""
 
     name = "exact"
 
@@ -105,19 +99,7 @@ class ExactSearch:
             self._tiles = _tiles(base)
 
     def query(self, queries: Points, own: NDArray[np.integer[Any]], k: int) -> Indices:
-        """Return the ids of the k nearest base points, nearest first.
-
-        Parameters
-        ----------
-        queries : ndarray or csr_array of shape (n_queries, dimension)
-            In the form of the base.
-        own : ndarray of shape (n_queries,)
-            The base point that is the query itself and is left out, or -1.
-
-        Returns
-        -------
-        ids : ndarray of int32 and shape (n_queries, k)
-        """
+        """Return the ids of the k nearest base points, nearest first."""
         return self.nearest(queries, own, k)[1]
 
     def nearest(
@@ -172,18 +154,7 @@ def all_neighbours(
     progress: Progress | None = None,
     search: Any = None,
 ) -> tuple[Indices, float]:
-    """Return each query's k nearest base points (n_queries, k), and the measured recall.
-
-    Parameters
-    ----------
-    engine : {"exact", "ivf", "sketch", "hnsw"}, default="exact"
-    same : bool, default=False
-        Whether query i is base point i, which is then left out of its own list.
-    random_state : Generator, optional
-        Of approximate search and of the sample on which recall is measured; by default that of 0.
-    search : ApproximateSearch or SketchSearch, optional
-        The engine, if it is prepared already.
-    """
+    """Return each query's k nearest base points (n_queries, k), and the measured recall."""
     rows = int(queries.shape[0])
     random_state, progress = random_state or np.random.default_rng(0), progress or Progress()
     own = np.arange(rows) if same else np.full(rows, -1)

@@ -16,24 +16,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PairList:
-    """The pairs (i, j), i < j, stored in a symmetric matrix, row by row.
+    """The pairs (i, j), i < j, stored in a symmetric matrix, row by row."""
 
-    Attributes
-    ----------
-    matrix : csr_array of shape (n_nodes, n_nodes)
-        Symmetric in pattern, sorted indices, zero diagonal.
-    first, second : ndarray of int32, shape (n_pairs,)
-    entry : ndarray of int, shape (n_pairs,)
-        Where the matrix stores (i, j).
-    pair : ndarray of int, shape (stored entries,)
-        The pair of every stored entry.
-    """
-
-    matrix: csr_array
+    matrix: csr_array  # (n_nodes, n_nodes), symmetric in pattern, sorted, zero diagonal
     first: NDArray[np.int32]
     second: NDArray[np.int32]
-    entry: NDArray[np.int64]
-    pair: NDArray[np.int64]
+    entry: NDArray[np.int64]  # where the matrix stores (i, j)
+    pair: NDArray[np.int64]  # of every stored entry
 
     @classmethod
     def of(cls, matrix: csr_array) -> PairList:

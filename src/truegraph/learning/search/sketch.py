@@ -48,24 +48,7 @@ _FIRST_WIDTH = 4  # small cells searched for a query, to begin with
 
 
 class SketchSearch:
-    """Points along their leading axes, and the points themselves.
-
-    Parameters
-    ----------
-    base : ndarray or csr_array of shape (n, d)
-    seed : int
-    k : int
-        Neighbours that will be asked for.
-
-    Attributes
-    ----------
-    axes, looked_at : int
-        Of the sketch, and points ranked for every query.
-    sample, truth : ndarray of int, shape (sample,) and (sample, k)
-        Some points, ascending, and their true neighbours.
-    order : ndarray of int64, shape (n,)
-        The points sorted by cell.
-    """
+    """Points along their leading axes, and the points themselves; truth (sample, k) is exact."""
 
     def __init__(self, base: Points, seed: int, k: int) -> None:
         rng = np.random.default_rng(seed)
@@ -136,13 +119,7 @@ class SketchSearch:
         return ranked(queries, self._base, looked_at, k)
 
     def refined(self, found: Indices, progress: Progress) -> tuple[Indices, float]:
-        """Return better lists of all points, and the recall on the sample.
-
-        Parameters
-        ----------
-        found : ndarray of int32, shape (n, k)
-            In the numbering of the search.
-        """
+        """Return better lists of all points, and the recall on the sample."""
         recall, nearest = recall_of(found[self.sample], self.truth), _NEAREST
         for _ in range(_MOST_ROUNDS):
             if recall >= WANTED_RECALL:

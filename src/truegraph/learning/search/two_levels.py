@@ -48,17 +48,10 @@ class CellSizes:
 
 @dataclass(frozen=True)
 class Rounding:
-    """Centres, scales and rounds points to float32, beyond which their squares might be.
+    """Centres, scales and rounds points to float32, beyond which their squares might be."""
 
-    Attributes
-    ----------
-    centre : ndarray of float64, shape (d,)
-    unit : float
-        The largest distance of an entry from the centre.
-    """
-
-    centre: NDArray[np.float64]
-    unit: float
+    centre: NDArray[np.float64]  # (d,)
+    unit: float  # the largest distance of an entry from the centre
 
     @classmethod
     def of(cls, sample: NDArray[Any], smallest: NDArray[Any], largest: NDArray[Any]) -> Rounding:
@@ -88,23 +81,12 @@ def _large_count(count: int, sizes: CellSizes) -> int:
 
 @dataclass(frozen=True)
 class LargeCells:
-    """The centres of the large cells, neighbours near one another.
+    """The centres of the large cells, neighbours near one another."""
 
-    Attributes
-    ----------
-    centres : ndarray of float32, shape (n_large, d)
-    tiles : tuple
-        The same as `cell_tiles` lays them out, all in one cell.
-    groups : tuple
-        The same, in a cell for each group of neighbours.
-    middles : tuple
-        The means of the groups, all in one cell.
-    """
-
-    centres: Floats32
-    tiles: Tiles
-    groups: Tiles
-    middles: Tiles
+    centres: Floats32  # (n_large, d)
+    tiles: Tiles  # the centres, all in one cell
+    groups: Tiles  # the same, in a cell for each group of neighbours
+    middles: Tiles  # the means of the groups, all in one cell
     sizes: CellSizes
     seed: int
 
@@ -157,21 +139,7 @@ class LargeCells:
         return tiles, np.where(places >= 0, nearby[places], -1).astype(np.int32), first_tiles
 
     def split(self, number: int, points: Floats32) -> tuple[NDArray[np.int64], SmallCells]:
-        """Split a large cell.
-
-        Parameters
-        ----------
-        number : int
-            Of the large cell; seeds the clustering.
-        points : ndarray of float32, shape (n, d)
-            All its points, rounded and padded, in the order of their ids.
-
-        Returns
-        -------
-        order : ndarray of int64, shape (n,)
-            The points sorted by small cell.
-        cells : SmallCells
-        """
+        """Return the order (n,) of the points of a large cell by small cell, and its small cells."""
         wanted = max(1, round(len(points) / self.sizes.small))
         if len(points) == 0:
             return np.zeros(0, np.int64), SmallCells.none(points.shape[1])
@@ -195,20 +163,11 @@ def _parts(count: int, cuts: int) -> list[NDArray[np.int64]]:
 
 @dataclass(frozen=True)
 class SmallCells:
-    """The small cells of several large ones.
+    """The small cells of several large ones."""
 
-    Attributes
-    ----------
-    centres : ndarray of float32, shape (n_small, d)
-    starts : ndarray of int64, shape (n_small + 1,)
-        Points starts[c] to starts[c + 1], in the order of the cells, are in cell c.
-    of_large : ndarray of int64, shape (n_large + 1,)
-        Large cell g has the small ones of_large[g] to of_large[g + 1].
-    """
-
-    centres: Floats32
-    starts: NDArray[np.int64]
-    of_large: NDArray[np.int64]
+    centres: Floats32  # (n_small, d)
+    starts: NDArray[np.int64]  # points starts[c] to starts[c + 1], by cell, are in cell c
+    of_large: NDArray[np.int64]  # large cell g has the small ones of_large[g] to of_large[g + 1]
 
     @classmethod
     def none(cls, dimension: int) -> SmallCells:
@@ -251,21 +210,7 @@ def large_for(width: int, n_large: int) -> int:
 def rank_cells(
     queries: Floats32, large: NDArray[np.int64], centre_tiles: Tiles, width: int
 ) -> NDArray[np.int64]:
-    """Return the small cells nearest to each query (n, width), nearest first.
-
-    Parameters
-    ----------
-    queries : ndarray of float32, shape (n, d)
-    large : ndarray of int64, shape (n, count)
-        The large cells whose small ones are ranked.
-    centre_tiles : tuple
-        As `SmallCells.tiles` returns them.
-
-    Returns
-    -------
-    ndarray of int64, shape (n, width)
-        The number of all cells, where there are too few.
-    """
+    """Return the small cells nearest to each query (n, width), nearest first."""
     return _ranked(queries, large, centre_tiles, width)
 
 

@@ -21,24 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class BlockPoint(DualPoint):
-    """Minus the dual as a function of the own nodes' multipliers.
-
-    Parameters
-    ----------
-    problem : Problem
-        Of candidates with shape (own nodes, own nodes + halo).
-    pairs : ndarray of shape (own nodes + halo, 2)
-        Multipliers as pairs of floats; those of the halo stay.
-
-    Attributes
-    ----------
-    cut : ndarray of int64, shape (own nodes,)
-        Pairs to the halo that carry weight.
-    pull : ndarray of shape (own nodes,)
-        Sum of theta z over the pairs that carry weight.
-    outside : ndarray of shape (own nodes,)
-        Sum of w^2 over the pairs to the halo.
-    """
+    """Minus the dual as a function of the own nodes' multipliers."""
 
     def __init__(self, problem: Problem, theta: float, pairs: Floats) -> None:
         self.problem, self.theta = problem, theta
@@ -64,17 +47,7 @@ class BlockPoint(DualPoint):
 def block_candidates(
     nodes: NDArray[Any], lengths: NDArray[Any], columns: NDArray[Any], distances: Floats
 ) -> tuple[csr_array, NDArray[Any]]:
-    """Return the candidates (own nodes, own nodes + halo) of some nodes, and the halo.
-
-    Parameters
-    ----------
-    nodes : ndarray of shape (own nodes,)
-        Ascending.
-    lengths : ndarray of shape (own nodes,)
-        Candidate pairs of each.
-    columns, distances : ndarray of shape (pairs,)
-        The other ends of the pairs, row by row, and their distances.
-    """
+    """Return the candidates (own nodes, own nodes + halo) of some nodes, and the halo."""
     local, halo = _numbered(nodes, columns)
     indptr = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     shape = (len(nodes), len(nodes) + len(halo))

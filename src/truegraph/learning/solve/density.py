@@ -95,18 +95,7 @@ def match_degree(
     start: Solution | None = None,
     first_theta: float | None = None,
 ) -> Solution:
-    """Solve for the theta at which the graph has the wanted mean degree.
-
-    Parameters
-    ----------
-    solve : callable
-        solve(theta, tol=..., start=..., rough=...) solves for one theta, from another solution on;
-        rough solves need only be good enough to count edges.
-    start : Solution, optional
-        Where to begin, from a neighbouring problem.
-    first_theta : float, optional
-        Where to begin without one, if it is not far off; default: a guess from counted edges.
-    """
+    """Solve for the theta at which the graph has the wanted mean degree."""
     assert degree is not None
     degree = max(degree, (1.0 + _ABOVE_TIES) * _tied_degree(candidates))
     theta = start.theta if start is not None else _first_theta(candidates, degree, first_theta)

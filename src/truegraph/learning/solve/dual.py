@@ -41,13 +41,7 @@ class Problem:
 
 
 class DualPoint:
-    """Minus the dual at one point: its value, its derivatives and what they are made of.
-
-    Attributes
-    ----------
-    pairs : ndarray of shape (n_nodes, 2)
-        The multipliers as pairs of floats, see `kernels`; lam (n_nodes,) is their leading part.
-    """
+    """Minus the dual at one point: its value, its derivatives and what they are made of."""
 
     def __init__(self, problem: Problem, theta: float, pairs: Floats) -> None:
         self.problem, self.theta = problem, theta

@@ -158,16 +158,7 @@ def _advance(
 
 
 class Factored:
-    """A matrix with its incomplete factor, for several right sides.
-
-    Parameters
-    ----------
-    matrix : (row_start, active, columns, values, diagonal)
-        Where the off-diagonal entries of a row begin, and how many there are, of shape
-        (n_nodes + 1,) and (n_nodes,); the entries; and the diagonal (n_nodes,).
-    order : ndarray of int, shape (n_nodes,)
-        Nodes in the order of elimination.
-    """
+    """A matrix with its incomplete factor, for several right sides."""
 
     def __init__(self, matrix: tuple[Any, ...], order: Any) -> None:
         rank = np.empty(order.size, dtype=np.int64)

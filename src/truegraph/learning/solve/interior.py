@@ -40,13 +40,6 @@ class Interior:
 
     It begins where every node would be alone: a solution of a neighbouring problem is no better
     start, for its pairs are either zero or have no slack.
-
-    Attributes
-    ----------
-    gap : float
-        The duality gap that weights and slacks leave: the sum of 2 w s over the pairs.
-    imbalance : float
-        The largest of |lam d - 1| over the nodes, for the weights inside.
     """
 
     def __init__(self, problem: Problem, theta: float) -> None:

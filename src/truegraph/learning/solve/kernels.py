@@ -107,17 +107,7 @@ def stepwise(
     limit: int,
     visits: int,
 ) -> int:
-    """Advance conjugate gradients until rho meets the target, heeding Ctrl-C; return the steps.
-
-    Parameters
-    ----------
-    advance : callable
-        advance(rho, most) takes up to so many steps and returns the new rho and their number.
-    limit : int
-        Most steps in all.
-    visits : int
-        Entries that a step looks at.
-    """
+    """Advance conjugate gradients until rho meets the target, heeding Ctrl-C; return the steps."""
     steps, most = 0, max(1, _UNHEARD // (visits + 1))
     while steps < limit and rho > target and rho > 0.0:
         rho, taken = advance(rho, min(most, limit - steps))

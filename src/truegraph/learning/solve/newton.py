@@ -40,17 +40,7 @@ def budget(max_iter: int, entries: int) -> float:
 
 
 class Newton:
-    """Newton's method with a line search, counting its work across restarts.
-
-    Attributes
-    ----------
-    iterations, inner : int
-        Steps, and conjugate gradient steps.
-    visits : float
-        Candidate entries that were looked at.
-    most_visits : float
-        The budget.
-    """
+    """Newton's method with a line search, counting its work across restarts."""
 
     def __init__(
         self,

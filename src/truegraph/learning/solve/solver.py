@@ -50,28 +50,7 @@ _ROUGH_SHARE = 0.01  # of the tolerance, to which a rough solve follows the inte
 
 @dataclass(frozen=True)
 class Solution:
-    """A graph on the candidate pairs and how close to the optimum it provably is.
-
-    Attributes
-    ----------
-    theta : float
-        Sparsity parameter it was solved for.
-    multipliers : ndarray of shape (n_nodes,)
-        The dual solution lam; 1 / degree at the optimum.
-    primal, dual : float
-        Objective of the graph, and a lower bound on every graph's objective.
-    degree : float
-        Mean number of edges per node.
-    iterations, inner_iterations : int
-        Newton steps and conjugate gradient steps, those of the solution it began from included.
-    point, interior : object
-        The solver's own state, from which a neighbouring problem is started, and from which the
-        same problem is solved further; None for the paper's solver, which always starts at zero.
-    stalled : bool
-        Whether Newton's method stalled, so that the stiff part of the nodes was solved apart.
-    exhausted : bool
-        Whether the solve ended because its budget did.
-    """
+    """A graph on the candidate pairs and how close to the optimum it provably is."""
 
     theta: float
     multipliers: Floats
@@ -123,24 +102,7 @@ def solve(
     rough: bool = False,
     on_step: Callable[[int, float], None] | None = None,
 ) -> Solution:
-    """Learn the most probable graph on the candidate pairs by Newton's method on the dual.
-
-    Parameters
-    ----------
-    candidates : csr_array of shape (n_nodes, n_nodes)
-        Distances >= 0 of the candidate pairs, symmetric, both directions stored, zeros kept;
-        every row has at least one entry.
-    theta : float
-        Sparsity: a larger theta gives a sparser graph.
-    tol : float
-        Relative duality gap to reach.
-    start : Solution, optional
-        Solution of a neighbouring problem: the same nodes with another theta or other candidates.
-    rough : bool
-        Whether a few nodes far from all others may be left unsolved: enough to count edges.
-    on_step : callable, optional
-        Called with (iteration, gap) after every step.
-    """
+    """Learn the most probable graph on the candidate pairs by Newton's method on the dual."""
     newton = Newton(max_iter, on_step, budget(max_iter, candidates.nnz))
     flatness = math.sqrt(tol)
 

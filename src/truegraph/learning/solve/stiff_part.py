@@ -54,23 +54,7 @@ def first_sweeps(point: DualPoint, newton: Newton) -> DualPoint:
 def solve_stiff(
     point: DualPoint, done: Callable[[DualPoint], bool], flatness: float, newton: Newton
 ) -> DualPoint:
-    """Solve a stiff problem from a point that was swept.
-
-    Parameters
-    ----------
-    done : callable
-        Whether a point is the solution.
-    flatness : float
-        Largest |lam d - 1| that a solution may have.
-    newton : Newton
-        Counts the work, and says when the budget is used up.
-
-    Returns
-    -------
-    point : DualPoint
-        The solution; or where it stopped, because the budget or the rounds ended, or the part is
-        nearly the whole or stiff in itself.
-    """
+    """Solve a stiff problem from a point that was swept."""
     failures = 0
     fair_visits = newton.visits + _FAIR_PASSES * point.problem.candidates.nnz
     inside = np.zeros(point.lam.size, dtype=np.bool_)
