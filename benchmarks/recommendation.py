@@ -151,7 +151,7 @@ def chances(options: argparse.Namespace) -> dict[str, Any]:
     result: dict[str, Any] = {}
     for name in available(tuple(options.datasets.split(","))):
         data = load_interactions(name)
-        splits = [split_randomly(data, tenths, random_state=seed) for seed in range(3)]
+        splits = [split_randomly(data, tenths, random_state=seed) for seed in range(options.trials)]
         result[f"{name}, at random"] = [stated_and_taken(split) for split in splits]
         if data.times is not None:
             result[f"{name}, by time"] = [stated_and_taken(split_by_time(data, tenths))]
@@ -159,7 +159,7 @@ def chances(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def stated_and_taken(split: InteractionSplit) -> dict[str, Any]:
-    """Compare probabilities with the test part, over all lists and in ten bins of equal count."""
+    """Compare probabilities with the test part: all lists, ten bins of equal count, the highest."""
     from truegraph import Recommender
 
     recommender = Recommender(random_state=0).fit(split.train, validation=split.validation)
@@ -170,12 +170,14 @@ def stated_and_taken(split: InteractionSplit) -> dict[str, Any]:
     taken = np.asarray(split.test[pairs]).ravel() > 0
     bins = np.array_split(np.argsort(stated, kind="stable"), 10)
     rows = [(float(stated[part].mean()), float(taken[part].mean())) for part in bins]
+    highest = bins[-1][-max(1, len(stated) // 100) :]
     return {
         "stated": float(stated.mean()),
         "taken": float(taken.mean()),
         "calibration_error": float(np.mean([abs(said - true) for said, true in rows])),
-        "lowest_bin": rows[0],
-        "highest_bin": rows[-1],
+        "bins": [[round(100.0 * share, 1) for share in row] for row in rows],
+        "highest_hundredth": (float(stated[highest].mean()), float(taken[highest].mean())),
+        "largest_stated": float(stated.max()),
     }
 
 
@@ -277,6 +279,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--datasets", default=",".join(DATASETS), help="of rivals and chances")
+    parser.add_argument("--trials", type=int, default=3, help="splits, of chances")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--zipf-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--read-once", help=argparse.SUPPRESS)

@@ -179,9 +179,3 @@ def test_the_low_pass_part_by_its_definition() -> None:
     expected = (history * items**-0.5) @ vectors @ vectors.T * items**0.7
     left, right = low_pass(SPLIT.train, 4)
     assert history @ left @ right.T == pytest.approx(expected, rel=0.05, abs=0.05)
-
-
-def test_the_sample_of_users_is_bounded_and_spread() -> None:
-    many = csr_array(np.eye(2000, 3, dtype=np.float32))
-    assert spread_users(many).shape == (512, 3)
-    assert spread_users(many[:5]).shape == (5, 3)
