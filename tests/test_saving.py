@@ -147,11 +147,6 @@ def test_what_cannot_be_saved_is_named(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_without_a_save(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"there is no model\.npz"):
-        saving.load(Thing, tmp_path)
-
-
 def test_a_reader_never_meets_half_of_what_two_others_save(tmp_path: Path) -> None:
     saving.save(Thing(), tmp_path)
     done = threading.Event()

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from truegraph.data import adjacency as graphs
 from truegraph.data.adjacency import (
     adjacency_from_edges,
     as_adjacency,
@@ -119,11 +118,6 @@ def test_pandas_there_and_back() -> None:
     assert np.array_equal(as_adjacency(numbered, 4).toarray(), TRIANGLE)
     assert as_adjacency(numbered).shape == (3, 3)
     assert as_adjacency(numbered[:0]).shape == (0, 0)
-
-
-def test_pandas_duplicates_keep_the_largest_weight() -> None:
-    table = pd.DataFrame({"source": [0, 1, 0], "target": [1, 0, 1], "weight": [1.0, 4.0, 2.0]})
-    assert as_adjacency(table).toarray().tolist() == [[0, 4], [4, 0]]
 
 
 def test_pandas_tables_that_cannot_be_read() -> None:
@@ -285,24 +279,6 @@ def test_edges_against_a_plain_loop(edges: list[tuple[int, int, float]]) -> None
 def test_graphs_that_cannot_be_used(graph: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         as_adjacency(graph, 4)
-
-
-def test_wrong_number_of_names() -> None:
-    for convert in (to_networkx, to_pandas):
-        with pytest.raises(InputError, match="node_names has 1 names for 4 nodes"):
-            convert(as_adjacency(TRIANGLE), ["a"])
-
-
-def test_a_missing_library_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "networkx", None)
-    monkeypatch.setitem(sys.modules, "igraph", None)
-    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
-    with pytest.raises(ImportError, match=r"pip install '\.\[networkx\]'"):
-        graphs.to_networkx(as_adjacency(TRIANGLE))
-    with pytest.raises(ImportError, match=r"pip install '\.\[igraph\]'"):
-        graphs.to_igraph(as_adjacency(TRIANGLE))
-    with pytest.raises(ImportError, match=r"pip install '\.\[pyg\]'"):
-        graphs.to_pyg(as_adjacency(TRIANGLE))
 
 
 def test_matrices_and_networkx_load_no_torch() -> None:

@@ -40,14 +40,6 @@ def test_statistics_by_hand(toy: NodeDataset) -> None:
     }
 
 
-def test_statistics_without_graph_and_features() -> None:
-    statistics = NodeDataset(name="bare", labels=np.array([-1, -1])).statistics()
-    assert statistics["edges"] is None
-    assert statistics["features"] is None
-    assert statistics["homophily"] is None
-    assert statistics["classes"] == 0
-
-
 def test_largest_component_keeps_order_and_renumbers(toy: NodeDataset) -> None:
     part = toy.largest_component()
     assert part.node_names is not None
@@ -70,22 +62,12 @@ def test_largest_component_keeps_order_and_renumbers(toy: NodeDataset) -> None:
     assert part.n_classes == 2
 
 
-def test_stored_component_wins(toy: NodeDataset) -> None:
-    stored = replace(toy, component_nodes=np.array([0, 2]))
-    assert stored.largest_component().n_nodes == 2
-
-
 def test_largest_component_among_some_nodes_and_ties() -> None:
     chain = adjacency_from_edges(np.arange(4), np.arange(1, 5), None, 5)
     among = np.array([True, True, False, True, True])
     assert largest_component_nodes(chain).tolist() == [0, 1, 2, 3, 4]
     assert largest_component_nodes(chain, among).tolist() == [0, 1]
     assert largest_component_nodes(chain, np.zeros(5, dtype=bool)).tolist() == []
-
-
-def test_no_graph_no_component() -> None:
-    with pytest.raises(InputError, match="has no graph"):
-        NodeDataset(name="bare", labels=np.array([0])).largest_component()
 
 
 def test_fingerprint_sees_content_and_nothing_else(toy: NodeDataset) -> None:

@@ -103,15 +103,6 @@ def test_non_links_are_drawn_uniformly():
     assert abs(drawn - expected).max() < 5 * np.sqrt(expected)
 
 
-def test_every_free_pair_can_be_drawn():
-    graph = random_graph(12, 0.5, 0)
-    free = 66 - graph.nnz // 2
-    pairs = sample_non_links(graph, free, 0)
-    assert len(np.unique(pair_numbers(pairs))) == free
-    with pytest.raises(InputError, match=f"has {free} pairs without a link .* {free + 1} are"):
-        sample_non_links(graph, free + 1, 0)
-
-
 def test_pairs_are_numbered_without_gaps():
     pairs = np.array([(i, j) for j in range(40) for i in range(j)])
     numbers = pair_numbers(pairs)
@@ -120,20 +111,6 @@ def test_pairs_are_numbered_without_gaps():
     n = 50_000_000  # beyond the precision of a float's root
     large = np.array([[0, n], [n - 1, n], [0, n + 1], [123, n]])
     np.testing.assert_array_equal(numbered_pairs(pair_numbers(large)), large)
-
-
-def test_hidden_pairs_do_not_tell_links_from_non_links():
-    split = split_links(random_graph(60, 0.2, 0), random_state=0)
-    hidden = split.hidden
-    assert len(hidden) == sum(len(part) for part in parts_of(split))
-    order = hidden[:, 0] * 60 + hidden[:, 1]
-    assert (np.diff(order) > 0).all()
-
-
-def test_other_shares_are_possible():
-    split = split_links(random_graph(60, 0.2, 0), validation=0.0, test=0.3, random_state=0)
-    assert len(split.validation_links) == 0
-    assert len(split.test_links) == int(0.3 * random_graph(60, 0.2, 0).nnz / 2)
 
 
 def test_errors_name_the_argument_and_the_remedy():

@@ -12,8 +12,7 @@ import pandas as pd
 import pytest
 from scipy import sparse
 
-from truegraph.data import ColumnPlan, load_dataset, read_features
-from truegraph.data.archive import write_node_dataset
+from truegraph.data import ColumnPlan, read_features
 from truegraph.errors import InputError
 
 PLAIN = ColumnPlan("none")
@@ -44,12 +43,6 @@ def test_npy(tmp_path: Path) -> None:
     assert read_points(tmp_path / "p.npy")[0].dtype == np.float32
 
 
-@pytest.mark.parametrize("name", ["x", "X", "anything"])
-def test_npz_arrays(tmp_path: Path, name: str) -> None:
-    np.savez(tmp_path / "p.npz", **{name: POINTS})
-    assert np.array_equal(read_points(tmp_path / "p.npz")[0], POINTS)
-
-
 def test_npz_with_several_arrays(tmp_path: Path) -> None:
     np.savez(tmp_path / "p.npz", x=POINTS, y=np.arange(5))
     assert np.array_equal(read_points(tmp_path / "p.npz")[0], POINTS)
@@ -72,14 +65,6 @@ def test_npz_sparse(tmp_path: Path) -> None:
         read_points(tmp_path / "p.npz")
 
 
-def test_npz_of_a_data_set(tmp_path: Path) -> None:
-    cora = load_dataset("cora")
-    write_node_dataset(tmp_path / "cora.npz", cora)
-    points, _ = read_points(tmp_path / "cora.npz")
-    assert isinstance(points, sparse.csr_array)
-    assert points.shape == (2708, 1433)
-
-
 def test_damaged_sparse_npz(tmp_path: Path) -> None:
     np.savez(
         tmp_path / "p.npz",
@@ -91,16 +76,6 @@ def test_damaged_sparse_npz(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError, match=r"p\.npz: x is a damaged sparse matrix"):
         read_points(tmp_path / "p.npz")
-
-
-@pytest.mark.parametrize("index", [True, False])
-@pytest.mark.parametrize("header", [True, False])
-def test_csv_numbers(tmp_path: Path, index: bool, header: bool) -> None:
-    frame = pd.DataFrame(POINTS, index=list("abcde"), columns=["u", "v", "w"])
-    frame.to_csv(tmp_path / "p.csv", index=index, header=header)
-    points, names = read_points(tmp_path / "p.csv", PLAIN)
-    assert np.allclose(points, POINTS)
-    assert (names.tolist() if names is not None else None) == (list("abcde") if index else None)
 
 
 def test_csv_as_pandas_and_numpy_write_it(tmp_path: Path) -> None:
@@ -118,17 +93,6 @@ def test_csv_as_pandas_and_numpy_write_it(tmp_path: Path) -> None:
     points, names = read_points(path, PLAIN)
     assert np.allclose(points, POINTS)
     assert names is None
-
-
-def test_parquet(tmp_path: Path) -> None:
-    path = tmp_path / "p.parquet"
-    pd.DataFrame(POINTS, columns=["u", "v", "w"]).to_parquet(path)
-    assert np.array_equal(read_points(path, PLAIN)[0], POINTS)
-    pd.DataFrame(POINTS, columns=["u", "v", "w"], index=list("abcde")).to_parquet(path)
-    points, names = read_points(path, PLAIN)
-    assert points.shape == (5, 3)
-    assert names is not None
-    assert names.tolist() == list("abcde")
 
 
 @pytest.mark.parametrize(

@@ -17,10 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from truegraph.data.tables import (
-    CsvTable,
     Table,
     delimiter_of,
-    names_numbers,
     open_table,
     write_csv,
 )
@@ -230,29 +228,6 @@ def test_where_a_column_has_decimal_commas_points_of_others_are_between_thousand
 )
 def test_headers(tmp_path: Path, content: str, names: list[str]) -> None:
     assert list(frame(tmp_path, content)) == names
-
-
-@pytest.mark.parametrize(
-    ("content", "expected"),
-    [("1\n2\n", False), ("x\n2\n", True), ("a,1\nb,2\n", False), ("0,1,2\n3,4,5\n", True)],
-)
-def test_headers_of_numbers(tmp_path: Path, content: str, expected: bool) -> None:
-    (tmp_path / "t.csv").write_text(content)
-    assert CsvTable(tmp_path / "t.csv", names_numbers).header is expected
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("id,x,x\na,1,2\n", "two columns are called 'x'; rename one"),
-        ("id,x\na,1,2\n", "line 2: 3 fields instead of 2"),
-        ("id,x\n", "the table has no rows"),
-        ("id,x\na,1\nb,-1e400\n", "line 3, column 'x': '-1e400' is too large for float64"),
-    ],
-)
-def test_faults_of_whole_tables(tmp_path: Path, content: str, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        frame(tmp_path, content)
 
 
 def test_names_that_a_spreadsheet_would_run(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def complete_inputs(
     rows = None if features is None else check_features(features, n_nodes)
     links = None
     if graph is not None:
-        links, names = _named_adjacency(graph, n_nodes, names)
+        links, names = _named_adjacency(graph, n_nodes, names, has_rows=rows is not None)
     if rows is None:
         assert links is not None
         features_from = "identity" if n_nodes <= LARGEST_IDENTITY else "degree"
@@ -95,18 +95,20 @@ def complete_inputs(
 
 
 def _named_adjacency(
-    graph: Any, n_nodes: int, names: Sequence[Hashable] | None
+    graph: Any, n_nodes: int, names: Sequence[Hashable] | None, has_rows: bool
 ) -> tuple[csr_array, Sequence[Hashable] | None]:
     """Return the graph (N, N) in the order of the rows, and the names of the nodes.
 
     Where rows and graph have names, they are matched by these. Whole numbers are sorted where rows
-    have none.
+    have none; other names do not say which row each is.
     """
     own = graph_names(graph)
     if own is None and names is not None and hasattr(graph, "nodes"):
         own = list(graph.nodes) if set(graph.nodes) == set(names) else None
     if own is None:
         return as_adjacency(graph, n_nodes), names
+    if names is None and has_rows:
+        return as_adjacency(graph, n_nodes), own
     if names is None:
         names = sorted(own) if all(isinstance(name, int) for name in own) else own
     strange = next((name for name in own if name not in set(names)), None)

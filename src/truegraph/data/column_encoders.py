@@ -71,7 +71,7 @@ def unread(column: Column, values: pd.Series) -> NDArray[np.bool_]:
     if column.kind == "date":
         return known & dates(values, column.written).isna().to_numpy()
     if column.kind == "category":
-        return known & ~np.isin(categories(values).astype(str), column.learned["levels"])
+        return known & ~pd.Index(categories(values)).isin(column.learned["levels"])
     return np.zeros(len(values), dtype=bool)
 
 

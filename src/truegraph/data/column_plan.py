@@ -234,15 +234,6 @@ class ColumnPlan(TransformerMixin, BaseEstimator):
                 found[name] = len(bad), sorted(set(bad.astype(str)))
         return {name: cells for name, cells in found.items() if cells[0]}
 
-    def unknown_categories(self, X: Any) -> dict[str, list[str]]:
-        """Return the categories of a table that the fit did not see, by column."""
-        found = self.misfits(X)
-        return {
-            name: cells
-            for name, (_, cells) in found.items()
-            if self.encoders_[name].kind == "category"
-        }
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return the names of the points' columns, such as "age" and "plan=basic"."""
         check_is_fitted(self, "encoders_")

@@ -32,7 +32,6 @@ from truegraph.data.tables import (
     Table,
     is_number,
     is_table_file,
-    names_numbers,
     open_table,
 )
 from truegraph.errors import InputError
@@ -115,7 +114,7 @@ def _text(table: Table, place: int) -> pd.Series:
 
 def read_distances(path: PathLike) -> tuple[NDArray[np.float64], Names | None]:
     """Read a square table of distances as it is; a first column of text names the rows."""
-    table = open_table(path, names_numbers)
+    table = open_table(path)
     places = range(len(table.names))
     first = _text(table, 0)
     named = table.header and table.names[0].lower() in ID_NAMES

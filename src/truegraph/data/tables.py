@@ -452,16 +452,6 @@ def names_columns(table: CsvTable) -> bool:
     return _counts_up(first) or not any(_is_value(field) for field in first[1:] or first)
 
 
-def names_numbers(table: CsvTable) -> bool:
-    """Return whether the first line of a table of numbers is a header."""
-    first = table.first
-    if len(first) == 1:
-        return not is_number(first[0])
-    if first[0].strip().lower() in ID_NAMES or _counts_up(first):
-        return True
-    return not all(is_number(field) for field in first[1:])
-
-
 def _counts_up(first: list[str]) -> bool:
     """Return whether fields are the numbers 0, 1, 2, ... that pandas gives unnamed columns."""
     return len(first) > 2 and first == [str(number) for number in range(len(first))]

@@ -68,15 +68,14 @@ def vectorised_together(
 
 
 def _check_same_columns(users: Any, items: Any) -> None:
-    for here, there, one, other in (
-        ("users", "items", users, items),
-        ("items", "users", items, users),
+    for here, there, lacking in (
+        ("users", "items", set(users.columns) - set(items.columns)),
+        ("items", "users", set(items.columns) - set(users.columns)),
     ):
-        lacking = [str(name) for name in one.columns if name not in other.columns]
         if lacking:
             raise InputError(
-                f"{here} has the columns {', '.join(lacking)}, which {there} lacks; distances "
-                "between the two need the same columns; rename or leave out the others."
+                f"{here} has the columns {', '.join(sorted(lacking))}, which {there} lacks; "
+                "distances between the two need the same columns; rename or leave out the others."
             )
 
 
