@@ -29,7 +29,7 @@ PathLike = str | os.PathLike[str]
 FORMATS = (".csv", ".parquet", ".graphml")
 
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
-_LINES_AT_ONCE = 100_000
+_LINES_AT_ONCE = 100_000  # some 10 MB of text
 _GRAPHML_HEAD = """<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="weight" for="edge" attr.name="weight" attr.type="double"/>

@@ -13,8 +13,8 @@ from truegraph.errors import InputWarning, warn
 _SHARE_THAT_DOMINATES = 0.95  # of the variance ...
 _FEW_COLUMNS = 0.2  # ... in at most this share of the columns, and never more than half of them
 _CENTRED = 1e-4  # means below this share of the deviation: principal components, not measurements
-_ZEROS_OF_COUNTS = 0.9
-_FEWEST_COLUMNS_OF_COUNTS = 20
+_ZEROS_OF_COUNTS = 0.9  # words and purchases are sparser; ratings on a scale are not
+_FEWEST_COLUMNS_OF_COUNTS = 20  # fewer may be measurements that are whole numbers
 _ROWS = 100_000  # more are judged by as many of them, evenly spaced
 _ENTRIES, _FEW_ROWS = 10_000_000, 1000  # fewer rows where they are wide, but not fewer than these
 

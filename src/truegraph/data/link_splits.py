@@ -54,14 +54,15 @@ def split_links(
     """Hide some links of a graph, and draw as many pairs without a link."""
     adjacency = as_adjacency(graph)
     links = links_of(adjacency)
-    counts = [
-        _count(len(links), share, name)
-        for name, share in (("validation", validation), ("test", test))
-    ]
+    shares = {"validation": validation, "test": test}
+    for name, share in shares.items():
+        if not 0.0 <= share < 1.0:
+            raise InputError(f"{name}={share} must be a share of the links, from 0 to below 1.")
     if validation + test >= 1.0:
         raise InputError(
             f"validation={validation} and test={test} leave no links to train on; lower one."
         )
+    counts = [_count(len(links), share, name) for name, share in shares.items()]
     rng = np.random.default_rng(random_state)
     hidden = _drawn_links(adjacency, links, sum(counts), connected, rng)
     non_links = sample_non_links(adjacency, sum(counts), rng)
@@ -87,8 +88,6 @@ def links_of(adjacency: sparse.csr_array) -> Pairs:
 
 
 def _count(links: int, share: float, name: str) -> int:
-    if not 0.0 <= share < 1.0:
-        raise InputError(f"{name}={share} must be a share of the links, from 0 to below 1.")
     count = int(np.floor(links * share + 1e-9))
     if share > 0.0 and count == 0:
         raise InputError(

@@ -36,7 +36,7 @@ from truegraph.errors import InputError
 
 PARTS = ("x", "tx", "allx", "y", "ty", "ally", "graph", "test.index")
 
-_VALIDATION_SIZE = 500
+_VALIDATION_SIZE = 500  # of the public split: the nodes after those of x
 
 
 class _PickledCsr:

@@ -152,9 +152,9 @@ def read_npz(path: PathLike, *, artefact: bool = False) -> dict[str, NDArray[Any
 
 
 _MOST_RATIO = 1100  # deflate cannot shrink anything more
-_ARTEFACT_RATIO = 100
+_ARTEFACT_RATIO = 100  # learned weights and distances hardly shrink
 _SMALL = 100_000_000  # bytes of which the ratio does not matter
-_MOST_ARRAYS = 10_000
+_MOST_ARRAYS = 10_000  # a model has some hundreds at most
 
 
 def check_npz_sizes(path: Path, most_ratio: float) -> None:

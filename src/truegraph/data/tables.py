@@ -12,7 +12,6 @@ import io
 import os
 import re
 import sys
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
@@ -40,24 +39,44 @@ _MOST_RATIO, _SMALL = 100, 100_000_000  # a table is packed to a hundredth at be
 _FORMULAS = tuple("=+-@\t\r\n＝＋－＠")  # of spreadsheets, also in full width
 
 
-class Table(ABC):
-    """A table whose columns are read when they are asked for."""
+class Table:
+    """A Parquet or Excel file; its columns have types, a saved index becomes the first ones."""
 
     path: PathLike
     names: list[str]
-    header: bool
+    header: bool  # whether the file names its columns
 
-    @abstractmethod
-    def _cells(self, places: Sequence[int]) -> pd.DataFrame:
-        """Return columns as they are in the file, named by their positions."""
+    def __init__(self, path: PathLike) -> None:
+        self.path, self.header = path, True
+        file = existing_file(path)
+        try:
+            if file.suffix.lower() == ".xlsx":
+                frame = pd.read_excel(file, engine="openpyxl")
+            else:
+                frame = pd.read_parquet(file)
+            plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+            self._frame = frame if plain else frame.reset_index()
+        except ImportError as error:
+            package = "openpyxl" if file.suffix.lower() == ".xlsx" else "pyarrow"
+            raise with_remedy(ModuleNotFoundError(str(error), name=package)) from error
+        except Exception as error:  # pandas believes whatever the file says about its columns
+            kind = "Excel" if file.suffix.lower() == ".xlsx" else "Parquet"
+            raise InputError(f"{path}: not a readable {kind} file ({error!r}).") from error
+        self.names = [str(name) for name in self._frame.columns]
+        if not len(self._frame):
+            raise InputError(f"{path}: the table has no rows.")
 
-    @abstractmethod
     def place(self, row: int) -> str:
-        """Return where data row `row` (from 0) stands, such as "line 3"."""
+        """Return how row `row` (from 0) is called in an error."""
+        return f"row {row + 1}"
 
-    @abstractmethod
+    def _cells(self, places: Sequence[int]) -> pd.DataFrame:
+        return pd.DataFrame({place: self._frame.iloc[:, place] for place in places})
+
     def frame(self) -> pd.DataFrame:
-        """Return all columns by name: numbers where all cells are, else text as it is written."""
+        """Return all columns as they are."""
+        self.check_named_once()
+        return self._frame.set_axis(self.names, axis=1)
 
     def columns(
         self, text: Sequence[int], numbers: Sequence[int] = (), moments: Sequence[int] = ()
@@ -132,7 +151,7 @@ def open_table(path: PathLike, has_header: Callable[[CsvTable], bool] | None = N
     """Open a table by the ending of its name: .csv, .tsv, .txt (also .gz), .parquet or .xlsx."""
     suffix = ending(path)
     if suffix in FRAME_ENDINGS:
-        return FrameTable(path)
+        return Table(path)
     if suffix in TEXT_ENDINGS:
         return CsvTable(path, has_header or names_columns)
     raise InputError(
@@ -381,42 +400,6 @@ def _are_even(lines: bytes, delimiter: str, fields: int) -> bool:
     ends = np.flatnonzero(letters == ord("\n"))
     before = np.searchsorted(np.flatnonzero(letters == ord(delimiter)), ends)
     return bool((np.diff(before, prepend=0) == fields - 1).all())
-
-
-class FrameTable(Table):
-    """A Parquet or Excel file; its columns have types, a saved index becomes the first ones."""
-
-    def __init__(self, path: PathLike) -> None:
-        self.path, self.header = path, True
-        file = existing_file(path)
-        try:
-            if file.suffix.lower() == ".xlsx":
-                frame = pd.read_excel(file, engine="openpyxl")
-            else:
-                frame = pd.read_parquet(file)
-            plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
-            self._frame = frame if plain else frame.reset_index()
-        except ImportError as error:
-            package = "openpyxl" if file.suffix.lower() == ".xlsx" else "pyarrow"
-            raise with_remedy(ModuleNotFoundError(str(error), name=package)) from error
-        except Exception as error:  # pandas believes whatever the file says about its columns
-            kind = "Excel" if file.suffix.lower() == ".xlsx" else "Parquet"
-            raise InputError(f"{path}: not a readable {kind} file ({error!r}).") from error
-        self.names = [str(name) for name in self._frame.columns]
-        if not len(self._frame):
-            raise InputError(f"{path}: the table has no rows.")
-
-    def place(self, row: int) -> str:
-        """Return how row `row` (from 0) is called in an error."""
-        return f"row {row + 1}"
-
-    def _cells(self, places: Sequence[int]) -> pd.DataFrame:
-        return pd.DataFrame({place: self._frame.iloc[:, place] for place in places})
-
-    def frame(self) -> pd.DataFrame:
-        """Return all columns as they are."""
-        self.check_named_once()
-        return self._frame.set_axis(self.names, axis=1)
 
 
 def _as_text(values: pd.Series) -> pd.Series:
