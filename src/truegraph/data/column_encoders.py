@@ -45,7 +45,7 @@ _NAMES = 30, (3, 4)  # as skrub's StringEncoder
 _MOST_TERMS = 20_000  # groups of letters, the most frequent ones; rarer ones join few texts
 _MOST_TO_FIT = 5_000  # different texts whose terms are counted; more hardly change the axes
 _FOR_AXES = 2_000  # of them, whose singular vectors are the axes
-_LONGEST = 2_000  # letters of a text that are read; the beginning says what it is about
+_LONGEST = 5_000  # letters of a text that are read; the beginning says what it is about
 _ROUNDS = 1  # of the randomised singular vectors: lab/choose/text_axes.py
 _AT_ONCE = 50_000  # texts, so that memory stays bounded
 

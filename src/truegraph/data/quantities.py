@@ -108,6 +108,8 @@ def format_words(cells: pd.Series, written: NumberFormat) -> str:
         found.append("decimal commas")
     elif parts["digits"].str.contains(",", regex=False).any():
         found.append("commas between thousands")
+    elif parts["digits"].str.contains(_SPACE, regex=True).any():
+        found.append("spaces between thousands")
     return ", ".join(found) or "numbers with k or M"
 
 
