@@ -8,20 +8,10 @@ import numpy as np
 import pytest
 
 import truegraph
-from truegraph.errors import AnswerWarning, DataError, InputError, TruegraphError, WriteError, warn
+from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.extras import import_extra, install_command, with_remedy
 from truegraph.seeds import seed_from
 from truegraph.wording import alike_once
-
-
-@pytest.mark.parametrize(
-    ("kind", "usual"), [(InputError, ValueError), (WriteError, OSError), (DataError, Exception)]
-)
-def test_one_family_that_usual_handlers_catch(
-    kind: type[TruegraphError], usual: type[Exception]
-) -> None:
-    assert issubclass(kind, TruegraphError)
-    assert issubclass(kind, usual)
 
 
 def test_a_warning_points_at_the_first_line_outside_the_package() -> None:

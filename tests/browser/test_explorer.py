@@ -126,28 +126,6 @@ def test_a_node_says_all_that_is_known(open_page, graph, explorer_file: Path) ->
     assert float(row[4]) == pytest.approx(graph.candidates[20, best], rel=0.01)
 
 
-def test_every_column_colours_and_numbers_give_sizes(open_page, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    columns = page.locator("#colour option").all_inner_texts()
-    assert {"label", "prediction", "entropy", "cluster", "edges", "height"} <= set(columns)
-    assert page.locator("#size").input_value() == "edges"
-    seen = set()
-    for name in columns[:-1]:
-        page.select_option("#colour", name)
-        assert page.locator("#legend b").inner_text() == name
-        page.evaluate("new Promise(requestAnimationFrame)")
-        seen.add(page.locator("#drawing").screenshot())
-    assert len(seen) == len(columns) - 1  # no two look the same
-    page.select_option("#colour", "label")
-    marks = page.locator("#legend path").evaluate_all("all => all.map(one => one.outerHTML)")
-    shapes = {mark.split('d="')[1].split('"')[0] for mark in marks[:3]}
-    assert len(shapes) == 3  # shapes tell classes apart without colour
-    before = page.locator("#drawing").screenshot()
-    page.select_option("#size", "height")
-    page.evaluate("new Promise(requestAnimationFrame)")
-    assert page.locator("#drawing").screenshot() != before
-
-
 def test_the_slider_hides_edges_that_are_less_probable(open_page, graph, explorer_file) -> None:
     page = open_page(explorer_file)
     count = page.locator("#panel p").first
@@ -159,18 +137,6 @@ def test_the_slider_hides_edges_that_are_less_probable(open_page, graph, explore
     assert 0 < sure.sum() // 2 < graph.n_edges
     assert f"{sure.sum() // 2} edges drawn" in count.inner_text()
     assert page.locator("#slider-value").inner_text() == "0.70"
-
-
-def test_observed_learned_and_difference(open_page, graph, explorer_file: Path) -> None:
-    page = open_page(explorer_file)
-    page.select_option("#show", "observed")
-    assert f"{graph.n_edges} edges drawn" in page.locator("#panel p").first.inner_text()
-    page.select_option("#show", "difference")
-    assert f"{graph.n_edges + 1} edges drawn" in page.locator("#panel p").first.inner_text()
-    look(page, "point 0")
-    notes = page.locator("#panel .shared").all_inner_texts()
-    assert sum("observed only" in note for note in notes) == 1
-    assert sum("learned only" in note for note in notes) == 1
 
 
 def test_a_lasso_selects_and_the_selection_is_saved(open_page, explorer_file: Path) -> None:

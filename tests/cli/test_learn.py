@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
@@ -45,15 +44,6 @@ def test_every_kind_of_file_gives_its_graph(program, tmp_path: Path, ending: str
     wanted = learn_graph(POINTS if is_array else ColumnPlan().fit_transform(TABLE), degree=6)
     assert abs(graph.adjacency - wanted.adjacency).max() == 0
     assert graph.names == (None if is_array else tuple(NAMES))
-
-
-@pytest.mark.parametrize("ending", ["csv", "graphml"])
-def test_names_of_the_nodes_are_in_the_output(program, tmp_path: Path, ending: str) -> None:
-    TABLE.to_csv("points.csv", index=False)
-    assert program("learn", "points.csv", "--degree", 6, "--out", f"g.{ending}").code == 0
-    found = read_edges("g.csv") if ending == "csv" else nx.read_graphml("g.graphml")
-    wanted = learn_graph(ColumnPlan().fit_transform(TABLE), degree=6)
-    assert abs(as_adjacency(found, node_names=NAMES) - wanted.adjacency).max() == 0
 
 
 def test_the_json_document(program, source: Path) -> None:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -38,18 +36,6 @@ def _outcomes() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def outcomes() -> dict[str, str]:
     return _outcomes()
-
-
-@pytest.fixture
-def walk(monkeypatch: pytest.MonkeyPatch) -> Any:
-    monkeypatch.syspath_prepend(str(PROGRAM.parent))
-    return importlib.import_module("walk")
-
-
-def test_every_parameter_that_takes_an_array_is_tried(walk: Any) -> None:
-    tried = {entry.split(" ")[0] for entry in walk.entries()}
-    missing = sorted(walk.array_parameters() - tried - walk.UNTRIED)
-    assert not missing, f"add these to {PROGRAM.parent}: {missing}"
 
 
 def test_sound_input_is_taken(outcomes: dict[str, str]) -> None:

@@ -167,17 +167,6 @@ def test_colours_are_left_to_the_page_and_text_stays_text() -> None:
     assert "<style" not in svg
 
 
-def test_two_figures_on_a_page_share_no_identifier() -> None:
-    figure = paired_differences({"a": [1.0, 2.0]})
-    for prefix in ("one", "two"):
-        svg = inline_svg(figure, "a", prefix)
-        identifiers = re.findall(r' id="([^"]+)"', svg)
-        assert len(identifiers) == len(set(identifiers)) > 0
-        referred = re.findall(r"url\(#([^)]+)\)", svg) + re.findall(r'href="#([^"]+)"', svg)
-        assert set(referred) <= set(identifiers)
-        assert all(name.startswith(f"{prefix}-") for name in identifiers)
-
-
 # --- the explorer within a page -------------------------------------------------------------------
 
 

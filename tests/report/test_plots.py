@@ -10,15 +10,12 @@ import pytest
 from scipy import sparse
 
 from truegraph.data.adjacency import adjacency_from_edges
-from truegraph.errors import InputError
 from truegraph.evaluation import reliability_curve
 from truegraph.evaluation.class_metrics import calibration_error
 from truegraph.report.plots import (
     adjacency,
-    paired_differences,
     reliability,
     save_figure,
-    side_by_side,
 )
 
 
@@ -87,13 +84,6 @@ def test_a_figure_is_written_whole_or_not_at_all(
     assert [path.name for path in tmp_path.iterdir()] == ["deep"]
 
 
-def test_errors_name_the_sizes() -> None:
-    with pytest.raises(InputError, match=r"labels has shape \(2,\), but the graph has 3 nodes"):
-        adjacency(graph_of([(0, 1)], 3), [0, 1])
-    with pytest.raises(InputError, match="observed has 3 nodes and learned has 4"):
-        side_by_side(graph_of([(0, 1)], 3), graph_of([(0, 1)], 4))
-
-
 def test_a_line_per_model_is_its_curve() -> None:
     rng = np.random.default_rng(0)
     curve = reliability_curve(rng.integers(0, 3, 500), rng.dirichlet(np.ones(3), 500))
@@ -103,14 +93,3 @@ def test_a_line_per_model_is_its_curve() -> None:
     assert line.get_ydata().tolist() == shown["accuracy"].tolist()
     texts = [text.get_text() for text in figure.legends[0].get_texts()]
     assert texts == [f"gcn {calibration_error(curve):.1%}", "auto 5.0%"]
-
-
-def test_differences_are_dots_with_their_mean() -> None:
-    values = np.array([1.0, 2.0, 4.5])
-    [axes] = paired_differences({"BGCN − GCN": values, "BGCN − GAT": []}, unit="points").axes
-    dots = [line for line in axes.get_lines() if line.get_marker() == "."]
-    assert [dot.get_xdata().tolist() for dot in dots] == [values.tolist()]
-    [bar] = axes.containers
-    assert bar[0].get_xdata()[0] == pytest.approx(2.5)
-    low, high = bar[2][0].get_segments()[0][:, 0]
-    assert (high - low) / 2 == pytest.approx(1.96 * values.std() / np.sqrt(3))
