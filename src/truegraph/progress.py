@@ -108,7 +108,7 @@ def console_progress(enabled: bool = True) -> Iterator[Progress]:
             rich.BarColumn(bar_width=20),
             rich.TaskProgressColumn(),
             rich.TimeRemainingColumn(compact=True, elapsed_when_finished=True),
-            rich.TextColumn("{task.fields[note]}"),
+            rich.TextColumn("{task.fields[note]}", markup=False),
         )
         with rich.Progress(*columns, console=Console(stderr=True)) as display:
             bars = ConsoleProgress(display)
