@@ -213,7 +213,7 @@ def engines(largest: int) -> list[Row]:
     for count in (5_000, 10_000, 20_000, 40_000):
         points = synthetic(count)
         row: Row = {"points": count}
-        for engine in ("exact", "ivf", "hnsw"):
+        for engine in ("exact", "ivf"):
             certificate = fastest(2, points, candidates=engine).certificate
             row[f"{engine} s"] = round(certificate.seconds["search"], 2)
             row[f"{engine} recall"] = round(certificate.recall, 3)

@@ -30,10 +30,8 @@ from sklearn.decomposition import PCA
 
 from truegraph import load_dataset
 from truegraph.learning.partitioned.executors import InProcess
-from truegraph.learning.partitioned.learn import PartitionedRun
-from truegraph.learning.partitioned.one_call import check_options
+from truegraph.learning.partitioned.learn import PartitionedRun, check_options
 from truegraph.learning.partitioned.sources import as_source
-from truegraph.learning.search.two_levels import CellSizes
 from truegraph.progress import Progress
 from truegraph.runtime.memory import peak_memory_mb
 
@@ -158,7 +156,7 @@ def count_sweeps() -> None:
                     storage=Path(folder),
                     executor=InProcess(),
                     progress=Progress(),
-                    sizes=CellSizes(large=256, small=64),
+                    sizes=(256, 64),
                     points_per_partition=len(points) // partitions,
                 ).run()
                 certificate = graph.certificate

@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 from truegraph import LearnedGraph, learn_graph
 from truegraph.errors import ConvergenceWarning
 from truegraph.learning.posterior.chains import Chain
-from truegraph.learning.posterior.diagnostics import effective_sample_size, split_r_hat
 from truegraph.learning.posterior.graph_posterior import GraphPosterior, usual_concentration
+from truegraph.learning.posterior.samples import effective_sample_size, split_r_hat
 
 DEGREE = 10
 Row = dict[str, Any]

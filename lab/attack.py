@@ -20,11 +20,11 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array, triu
 from scipy.special import softmax
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from lab.perturbation import check_share
 from truegraph import gate
 from truegraph.data.adjacency import adjacency_from_edges, as_adjacency
+from truegraph.runtime.threads import one_blas_thread
 
 _DIMENSION = 64
 _PENALTY = 0.1
@@ -169,7 +169,7 @@ def attack_flips(
     at_once = max(1, round(edges / _STEPS))
     found = np.zeros((0, 2), dtype=np.int64)
     current = flipped(graph, found)
-    with threadpool_limits(1):
+    with one_blas_thread():
         believed = surrogate.classes(current)
         while len(found) < count:
             slope = surrogate.slope(current, believed)
@@ -233,7 +233,7 @@ def _points(features: Any) -> Matrix:
     length = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel())
     rows = csr_array(diags_array(1.0 / np.maximum(length, 1e-12)) @ rows)
     dimension = min(_DIMENSION, *rows.shape)
-    with threadpool_limits(1):
+    with one_blas_thread():
         left, size, _ = randomized_svd(rows, dimension, n_iter=4, random_state=0)
     found: Matrix = left * size
     return found

@@ -111,7 +111,6 @@ def graph_cases() -> dict[str, Case]:
         "learn alpha, beta": partial(learned, alpha=1.0, beta=0.5),
         "learn global": partial(learned, scope="global"),
         "learn primal-dual": partial(learned, solver="primal-dual", tol=1e-3),
-        "learn hnsw": partial(learned, candidates="hnsw", random_state=1),
         "learn ivf": partial(learned, points(2500, 5), candidates="ivf", random_state=1),
         "learn fixed pairs": partial(learned, fixed_pairs=marked),
         "learn forbidden pairs": partial(learned, forbidden_pairs=marked),

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from anndata import AnnData
 
 _MANY_GENES = 50  # scanpy, too, uses principal components from here on
+#: Edges per cell where nothing else is asked for. # benchmarks/scanpy_neighbors.py --clusters
+AUTO_DEGREE = 20.0
 
 
 def neighbors(
@@ -46,7 +48,8 @@ def neighbors(
     ----------
     adata : AnnData
     degree : float or "auto", default="auto"
-        As in `truegraph.learn_graph`: wanted average number of edges per cell.
+        Wanted average number of edges per cell; "auto" is 20, or less if there are not so many
+        cells: Leiden's method then finds about as many clusters as on scanpy's own graph.
     use_rep : str, optional
         Key of ``obsm``, or "X". Default: "X_pca" if the data have more than 50 columns, else "X".
     n_pcs : int, optional
@@ -66,6 +69,8 @@ def neighbors(
     """
     if metric == "precomputed":
         raise InputError("metric='precomputed' is for learn_graph; give a metric of cells here.")
+    if degree == "auto":
+        degree = min(AUTO_DEGREE, max(1.0, adata.n_obs - 1.0))
     rep = _representation(adata, use_rep)
     points = _leading_columns(adata.X if rep == "X" else adata.obsm[rep], n_pcs, rep)
     graph = learn_graph(points, degree, metric=metric, random_state=random_state, **parameters)

@@ -14,6 +14,6 @@ its workers. The result is the same to the last bit.
 from __future__ import annotations
 
 from truegraph.learning.partitioned.graph import Partition, PartitionedGraph
-from truegraph.learning.partitioned.one_call import learn_bipartite_graph, learn_graph
+from truegraph.learning.partitioned.learn import learn_bipartite_graph, learn_graph
 
 __all__ = ["Partition", "PartitionedGraph", "learn_bipartite_graph", "learn_graph"]

@@ -73,7 +73,7 @@ def test_stages_on_stderr_and_a_summary_on_stdout(program, source: Path) -> None
 
 
 def test_options_reach_the_learner(program, source: Path) -> None:
-    given = ("theta=0.3", "candidates=hnsw", "candidate-ratio=2", "solver=primal-dual", "tol=1e-3")
+    given = ("theta=0.3", "candidates=ivf", "candidate-ratio=2", "solver=primal-dual", "tol=1e-3")
     words = [word for option in (*given, "max_iter=4000") for word in ("--option", option)]
     done = program("learn", source, "--metric", "cosine", "--seed", 5, *words, "--out", "g.npz")
     assert done.code == 0, done.err
@@ -81,7 +81,7 @@ def test_options_reach_the_learner(program, source: Path) -> None:
     wanted = learn_graph(
         POINTS,
         metric="cosine",
-        candidates="hnsw",
+        candidates="ivf",
         random_state=5,
         options=options | {"max_iter": 4000},
     )

@@ -132,3 +132,13 @@ def test_users_and_items_are_joined_by_candidates() -> None:
 def test_options_that_cannot_be_are_named(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
         learn_graph(CLUSTERS, graph_model="paper", degree=4, **options)
+
+
+def test_min_degree_beyond_the_usual_lists_is_honoured_or_refused() -> None:
+    points = np.random.default_rng(3).normal(size=(300, 4))
+    graph = learn_graph(points, options={"min_degree": 50})
+    assert np.diff(graph.adjacency.indptr).min() >= 50
+    with pytest.raises(InputError, match="min_degree=50"):
+        learn_graph(points[:40], options={"min_degree": 50})
+    with pytest.raises(InputError, match="min_degree=50"):
+        learn_bipartite_graph(points[:250], points[250:290], options={"min_degree": 50})

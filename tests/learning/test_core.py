@@ -159,7 +159,7 @@ def test_global_is_claimed_only_where_it_is_true(kind: str, ratio: float) -> Non
 
 def test_approximate_search_is_never_called_global() -> None:
     points = np.random.default_rng(32).normal(size=(500, 3))
-    for engine in ("ivf", "hnsw"):
+    for engine in ("ivf", "sketch"):
         graph = learn_graph(
             points,
             graph_model="paper",

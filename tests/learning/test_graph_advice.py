@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array, lil_array
 
 from truegraph import AnswerWarning, learn_graph
-from truegraph.learning.graph_advice import graph_advice
+from truegraph.learning.learner import graph_advice
 
 
 def ring(nodes: int) -> lil_array:

@@ -118,8 +118,8 @@ BAD_OPTIONS = [
         "scope='global' needs exact search.*candidates='ivf'.*use candidates='exact'",
     ),
     (
-        {"scope": "global", "candidates": "hnsw"},
-        "scope='global' needs exact search.*candidates='hnsw'.*use candidates='exact'",
+        {"scope": "global", "candidates": "ivf"},
+        "scope='global' needs exact search.*candidates='ivf'.*use candidates='exact'",
     ),
 ]
 

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import connected_components
 
 from truegraph import learn_graph
 from truegraph.learning import CosineDistance, EmbeddingDistance
-from truegraph.learning.joining import near_pairs
+from truegraph.learning.completion import near_pairs
 
 CENTRES = 12.0 * np.eye(4, 5)
 COMPONENT = np.repeat(np.arange(4), [400, 150, 120, 5])

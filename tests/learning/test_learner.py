@@ -111,3 +111,10 @@ def test_progress_goes_to_standard_error_and_changes_nothing(
     assert "search" in err
     assert "solve" in err
     assert (watched.adjacency_ != silent.adjacency_).nnz == 0
+
+
+def test_the_default_is_the_graph_of_degree_eight() -> None:
+    points = np.random.default_rng(0).normal(size=(300, 8))
+    default, eight = learn_graph(points), learn_graph(points, degree=8)
+    assert (default.adjacency != eight.adjacency).nnz == 0
+    assert default.certificate.wanted_degree == eight.certificate.wanted_degree == 8.0

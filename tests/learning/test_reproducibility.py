@@ -50,7 +50,7 @@ def digests() -> dict[str, dict[str, str]]:
     """The bits of every engine's graph for 1, 2 and 4 threads, in one process with four."""
     return run("""
 out = {}
-for name in ("exact", "ivf", "hnsw", "cosine", "users", "primal-dual"):
+for name in ("exact", "ivf", "sketch", "cosine", "users", "primal-dual"):
     out[name] = {}
     for n_jobs in (1, 2, 4):
         options = {"degree": 8, "random_state": 5, "options": {"n_jobs": n_jobs}}
@@ -68,7 +68,7 @@ print(json.dumps(out))
 """)
 
 
-@pytest.mark.parametrize("name", ["exact", "ivf", "hnsw", "cosine", "users", "primal-dual"])
+@pytest.mark.parametrize("name", ["exact", "ivf", "sketch", "cosine", "users", "primal-dual"])
 def test_the_bits_do_not_depend_on_the_threads(
     digests: dict[str, dict[str, str]], name: str
 ) -> None:
@@ -83,7 +83,7 @@ def test_the_bits_do_not_depend_on_the_process(digests: dict[str, dict[str, str]
 options = {"degree": 8, "random_state": 5}
 print(json.dumps({
     name: digest(learn_graph(points, candidates=name, **options))
-    for name in ("exact", "ivf", "hnsw")
+    for name in ("exact", "ivf", "sketch")
 }))
 """,
         threads=1,

@@ -59,7 +59,7 @@ def test_a_call_that_cannot_be_divided_is_left(interrupt: threading.Timer) -> No
     assert time.perf_counter() - began < 30.0
 
 
-@pytest.mark.parametrize("candidates", ["exact", "ivf", "hnsw"])
+@pytest.mark.parametrize("candidates", ["exact", "ivf", "sketch"])
 def test_a_search_hears_an_interrupt(interrupt: threading.Timer, candidates: str) -> None:
     points = np.random.default_rng(0).normal(size=(150_000, 24)).astype(np.float32)
     learn_graph(points[:500], candidates=candidates)  # compiled

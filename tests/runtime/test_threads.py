@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import numba
+import numpy as np
 import pytest
 import torch
 from threadpoolctl import threadpool_info
 
+import truegraph
 from truegraph.errors import InputError
 from truegraph.runtime.threads import one_blas_thread, thread_limit, use_threads
 
@@ -60,14 +63,47 @@ def test_zero_threads_are_refused(limit) -> None:
 
 
 def test_blas_has_its_threads_again_after_blocks_that_overlap() -> None:
-    def threads() -> list[int]:
-        return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
-
-    before = threads()
+    before = _blas()
     first, second = one_blas_thread(), one_blas_thread()
     first.__enter__()
     second.__enter__()
     first.__exit__(None, None, None)
-    assert set(threads()) == {1}
+    assert set(_blas()) == {1}
     second.__exit__(None, None, None)
-    assert threads() == before
+    assert _blas() == before
+
+
+def _blas() -> list[int]:
+    return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 1])
+def test_concurrent_fits_leave_blas_its_threads(n_jobs: int | None) -> None:
+    """Eight fits in four threads: whoever ends last restores the number."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(0)
+    points, labels = rng.normal(size=(60, 5)), np.arange(60) % 3
+
+    def fit(seed: int) -> None:
+        with use_threads(n_jobs):
+            truegraph.NodeClassifier("logistic-regression", random_state=seed).fit(points, labels)
+            with one_blas_thread():
+                np.linalg.svd(rng.normal(size=(50, 50)))
+
+    before = _blas()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(fit, range(8)))
+    assert _blas() == before
+
+
+def test_a_block_with_more_threads_does_not_lift_the_limit_of_another() -> None:
+    with one_blas_thread(), use_threads(2):
+        assert set(_blas()) == {1}
+
+
+def test_only_runtime_limits_the_threads_of_blas() -> None:
+    """`threadpool_limits` in two threads at once restores what the other one has set."""
+    sources = Path(truegraph.__file__).parent.rglob("*.py")
+    found = [path.name for path in sources if "threadpool_limits" in path.read_text()]
+    assert found == ["threads.py"]

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.classify.inputs import NEIGHBOURS, NodeInputs, distance_graph
@@ -26,6 +25,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import CosineDistance
 from truegraph.learning.settings import SCALING_NEIGHBOUR, Settings
 from truegraph.options import checked_options
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 Floats = NDArray[np.float64]
@@ -57,7 +57,7 @@ class LogisticModel:
         self.shift, self.scale = _standard(raw)
         rows = self._rows(raw)
         weights = None if problem.weights is None else problem.weights[train]
-        with log.stage("logistic-regression"), threadpool_limits(1):
+        with log.stage("logistic-regression"), one_blas_thread():
             model = LogisticRegression(C=strength, max_iter=1000)
             model.fit(rows[train], problem.labels[train], weights)
         self.coefficients = np.zeros((problem.classes, rows.shape[1]))
@@ -72,7 +72,7 @@ class LogisticModel:
 
     def predict(self, inputs: NodeInputs) -> NDArray[np.float32]:
         """Return the class probabilities (N', C) of the nodes of other inputs."""
-        with threadpool_limits(1):
+        with one_blas_thread():
             logits = self._rows(inputs.raw) @ self.coefficients.T + self.intercept
             found: NDArray[np.float32] = softmax(logits, axis=1).astype(np.float32)
         return found

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from truegraph.classify.feature_space import Matrix
 from truegraph.classify.point_graphs import pagerank
+from truegraph.runtime.threads import one_blas_thread
 
 _INTERCEPT = 10.0  # added to the kernel: a constant of prior variance 10
 _COLUMNS = 64  # labels that are spread at once
@@ -26,7 +26,7 @@ Nodes = NDArray[np.int64]
 
 def linear_scores(table: Any, coefficients: Scores, intercept: Scores) -> Matrix:
     """Return the scores (N', C) of rows (N', d) by coefficients (d, C) and intercept (C,)."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         found = table @ coefficients.astype(np.float32)
     return np.asarray(found + intercept, dtype=np.float32)
 
@@ -47,7 +47,7 @@ def fit_ridge(
     """
     dense = rows.toarray() if hasattr(rows, "toarray") else rows
     dense = np.asarray(dense, dtype=np.float64)
-    with threadpool_limits(1):
+    with one_blas_thread():
         kernel = dense @ dense.T + _INTERCEPT
         diagonal = np.ones(len(wanted)) if weights is None else 1.0 / weights
         inverse = np.linalg.inv(kernel + penalty * np.diag(diagonal))

@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array, triu
 from sklearn.linear_model import LogisticRegression
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
@@ -27,6 +26,7 @@ from truegraph.classify.inputs import NodeInputs
 from truegraph.data.operators import without_diagonal
 from truegraph.data.row_products import row_products
 from truegraph.errors import InputError
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class EdgeModel:
         inverse = np.zeros_like(deviation)
         self.scale = np.divide(1.0, deviation, out=inverse, where=deviation > 1e-9)
         is_real = np.repeat([1, 0], [len(observed), len(random)])
-        with threadpool_limits(1):
+        with one_blas_thread():
             model = LogisticRegression(max_iter=500)
             model.fit((everything - self.shift) * self.scale, is_real)
             self.coefficients = model.coef_[0]

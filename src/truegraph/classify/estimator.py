@@ -56,8 +56,8 @@ from truegraph.data.storage import PathLike
 from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.evaluation.samples import entropy
 from truegraph.fit_log import FitLog
-from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
+from truegraph.learning.learner import graph_advice
 from truegraph.progress import console_progress
 from truegraph.saving import savable
 from truegraph.seeds import seed_from

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.errors import InputError
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 Matrix = NDArray[np.float32]
@@ -65,7 +65,7 @@ class FeatureSpace:
 
     def coordinates(self, raw: csr_array) -> Matrix:
         """Return the coordinates (M, d) of nodes with features (M, F)."""
-        with threadpool_limits(1):  # sums of several threads would come in another order
+        with one_blas_thread():  # sums of several threads would come in another order
             found = np.asarray(_scaled(raw, self.shift, self.scale) @ self.components)
         if self.has_directions:
             found = unit_rows(found)
@@ -123,7 +123,7 @@ def _components(
         length = np.sqrt(np.asarray(_squares(scaled)).ravel())
         inverse = np.divide(1.0, length, out=np.zeros_like(length), where=length > 0.0)
         rows = diags_array(inverse) @ scaled
-    with threadpool_limits(1):
+    with one_blas_thread():
         _, values, right = randomized_svd(rows, wanted, n_iter=4, random_state=0)
     kept = values > 1e-6 * max(float(values[:1].sum()), 1e-300)
     found: NDArray[np.float64] = np.ascontiguousarray(right[kept].T)

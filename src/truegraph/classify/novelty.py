@@ -19,12 +19,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
-from threadpoolctl import threadpool_limits
 
 from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.point_graphs import row_operator
 from truegraph.evaluation.samples import entropy
+from truegraph.runtime.threads import one_blas_thread
 
 _NEAREST = 5  # labelled nodes
 _MOST_LABELLED = 2_000
@@ -82,7 +82,7 @@ def _unlike_labelled(points: Matrix, train: NDArray[np.int64]) -> Scores:
     place[train] = np.arange(len(train))
     found = np.empty(len(points))
     at_once = max(1, _NUMBERS // len(train))
-    with threadpool_limits(1):
+    with one_blas_thread():
         for start in range(0, len(points), at_once):
             rows = np.arange(start, min(start + at_once, len(points)))
             cosines = points[rows] @ points[train].T

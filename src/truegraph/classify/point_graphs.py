@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, diags_array
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.classify.feature_space import Matrix, unit_rows
@@ -18,6 +17,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.learning.search.neighbours import all_neighbours
 from truegraph.learning.settings import Settings
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 RESTART, STEPS = 0.1, 10  # of personalised PageRank, as usual in APPNP
@@ -88,7 +88,7 @@ def can_learn_from(coordinates: Matrix) -> bool:
 def _twins(coordinates: Matrix) -> float:
     """Return the share of the rows that are equal to an earlier one."""
     direction = np.random.default_rng(0).normal(size=coordinates.shape[1])
-    with threadpool_limits(1):
+    with one_blas_thread():
         places = coordinates.astype(np.float64) @ direction
     return 1.0 - len(np.unique(np.round(places, 9))) / len(places)
 
@@ -101,7 +101,7 @@ def allowed_degree(degree: float, nodes: int) -> float:
 
 def leading_axes(coordinates: Matrix, dimension: int) -> NDArray[np.float64]:
     """Return the leading right singular vectors of coordinates (N, d), shape (d, at most k)."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         table = coordinates.astype(np.float64)
         _, vectors = np.linalg.eigh(table.T @ table)
     return np.ascontiguousarray(vectors[:, ::-1][:, :dimension])
@@ -110,7 +110,7 @@ def leading_axes(coordinates: Matrix, dimension: int) -> NDArray[np.float64]:
 def _points(
     coordinates: Matrix, axes: NDArray[np.float64], has_directions: bool
 ) -> NDArray[np.float64]:
-    with threadpool_limits(1):
+    with one_blas_thread():
         points = coordinates.astype(np.float64) @ axes
     return unit_rows(points) if has_directions else points
 
@@ -143,7 +143,7 @@ def structure_axes(graph: csr_array) -> NDArray[np.float32]:
     """Return the leading right singular vectors (N, k) of the rows of the adjacency matrix."""
     rows = structure_rows(graph)
     wanted = min(_STRUCTURE, max(1, 30_000_000 // rows.shape[0]), rows.shape[0])
-    with threadpool_limits(1):
+    with one_blas_thread():
         _, _, right = randomized_svd(rows, wanted, n_iter=4, random_state=0)
     return np.ascontiguousarray(right.T, dtype=np.float32)
 

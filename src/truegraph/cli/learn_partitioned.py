@@ -42,16 +42,18 @@ def learned_in_partitions(
     parameters = {name: settings[name] for name in _PARAMETERS if name in settings}
     options = {name: settings[name] for name in settings if name not in parameters}
     output.say(*compilation_note(20), f"Learning in partitions, in {folder} ...")
-    from truegraph.learning.partitioned.one_call import learn_graph
+    from truegraph.learning.partitioned.folder import Folder
+    from truegraph.learning.partitioned.learn import learn_graph
 
-    with _client(large["cluster"]) as client:
+    # Held until the edges are written: nobody else learns into the folder.
+    with _client(large["cluster"]) as client, Folder(folder).held():
         where = {"client": client, "memory": limit, "storage": folder}
         shown = not output.quiet
         graph = learn_graph(source, **parameters, options=options, **where, progress=shown)
-    graph.write_parquet(out)
-    output.written.append(out)
-    if large["storage"] is None:
-        shutil.rmtree(folder, ignore_errors=True)
+        graph.write_parquet(out)
+        output.written.append(out)
+        if large["storage"] is None:
+            shutil.rmtree(folder, ignore_errors=True)
     _finish(graph, source, settings["metric"], output)
     return True
 
@@ -101,7 +103,7 @@ def _limit(source: str, settings: Mapping[str, Any], large: Mapping[str, Any]) -
 
 def _check(settings: Mapping[str, Any], posterior: bool) -> None:
     """Raise an InputError for options that a graph in partitions does not have."""
-    from truegraph.learning.partitioned.one_call import KNOWN_OPTIONS
+    from truegraph.learning.partitioned.learn import KNOWN_OPTIONS
 
     known = (*_PARAMETERS, *KNOWN_OPTIONS)
     names = ["--posterior"] if posterior else []

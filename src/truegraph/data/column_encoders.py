@@ -170,7 +170,8 @@ def _fit_texts(values: pd.Series, _: Any) -> Any:
     condensed to axes, and every row is brought to length one.
     """
     from sklearn.utils.extmath import randomized_svd
-    from threadpoolctl import threadpool_limits
+
+    from truegraph.runtime.threads import one_blas_thread
 
     texts = pd.Series(sorted(different(values)), dtype="str")
     texts = texts.sample(min(len(texts), _MOST_TO_FIT), random_state=0).str[:_LONGEST]
@@ -178,7 +179,7 @@ def _fit_texts(values: pd.Series, _: Any) -> Any:
     vectoriser, rows = _counted_terms(texts, letters)
     rows = rows[:_FOR_AXES].astype(np.float32)
     width = max(1, min(most, rows.shape[0] - 1, rows.shape[1] - 1))
-    with threadpool_limits(1):  # the number of threads must not change the last bits
+    with one_blas_thread():  # the number of threads must not change the last bits
         axes = randomized_svd(rows, width, n_iter=_ROUNDS, random_state=0)[2].T
     learned = {
         "letters": letters,

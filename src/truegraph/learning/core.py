@@ -21,10 +21,9 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from truegraph.errors import ConvergenceWarning, InputError, warn
-from truegraph.learning.completion import Completed, Completion, NearestPairs
+from truegraph.learning.completion import Completed, Completion, NearestPairs, joining_pairs
 from truegraph.learning.growth import grown_candidates, warm_start
 from truegraph.learning.inputs import check_two_nodes, most_edges, require_candidates
-from truegraph.learning.joining import joining_pairs
 from truegraph.learning.learned import Certificate, LearnedGraph
 from truegraph.learning.search.approximate import CellSearch
 from truegraph.learning.search.candidates import (
@@ -32,6 +31,7 @@ from truegraph.learning.search.candidates import (
     bipartite_lists,
     candidate_graph,
     choose_engine,
+    completeness,
     local_scales,
     missing_pairs,
     mutual_lists,
@@ -39,9 +39,8 @@ from truegraph.learning.search.candidates import (
     scaled,
     unproved_nodes,
 )
-from truegraph.learning.search.completeness import completeness
 from truegraph.learning.search.distances import Distance
-from truegraph.learning.search.order import restored_matrix
+from truegraph.learning.search.pairs import restored_matrix
 from truegraph.learning.search.sketch import SketchSearch
 from truegraph.learning.settings import DEFAULT_MAX_ITER, Settings
 from truegraph.learning.solve.density import match_degree
@@ -53,7 +52,6 @@ from truegraph.runtime.threads import thread_limit
 
 Floats = NDArray[np.float64]
 
-_MANY_NODES = 50_000  # from here on the order of the nodes shows in the time of other searches
 _FEW_NODES = 2000  # waking threads costs more than they save
 _FIRST_DEGREE = 10.0  # expected to begin with when theta, not the degree, is given
 
@@ -147,11 +145,10 @@ class _Run:
                 sketch = SketchSearch(distance.base, int(self.rng.integers(2**31)), self._length)
                 self._order, distance = sketch.order, distance.permuted(sketch.order)
                 self._cells = sketch.in_order().on(distance.base)
-        elif plain and (engine == "ivf" or (engine == "hnsw" and nodes >= _MANY_NODES)):
+        elif plain and engine == "ivf":
             with self._stage("search"):
                 cells = CellSearch(distance.base, int(self.rng.integers(2**31)))
-                self._cells = cells.in_order() if engine == "ivf" else None
-            self._order = cells.order
+            self._cells, self._order = cells.in_order(), cells.order
             distance = distance.permuted(cells.order)
         return self._search_and_solve(distance, fixed, forbidden)
 
@@ -317,11 +314,11 @@ class _Run:
         with self._stage("proof"):
             cells, theta = self._cells, solution.theta
             known = (cells.sample, cells.truth) if isinstance(cells, SketchSearch) else None
-            found = completeness(
+            low, missed = completeness(
                 lists, distance, candidates, solution.multipliers, theta, scales, known
             )
-        missed = found.missed / max(1.0, abs(solution.primal))
-        return {"low_recall": found.low_recall, "missed_objective": missed}
+        missed = missed / max(1.0, abs(solution.primal))
+        return {"low_recall": low, "missed_objective": missed}
 
     def _between(self, distance: Distance, scales: Floats | None) -> NearestPairs:
         """Return the search for pairs that join components: exact where that of lists is."""

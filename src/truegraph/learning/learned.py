@@ -53,7 +53,7 @@ class Certificate(Shown):
     degree, wanted_degree : float
         Mean number of edges per node reached, and asked for (None when theta was given).
     search, recall : str, float
-        Engine of the neighbour search ("exact", "ivf", "hnsw", or "given" for precomputed
+        Engine of the neighbour search ("exact", "ivf", "sketch", or "given" for precomputed
         candidates), and the share of true neighbours it found on a sample; after
         `GraphLearner.update` the share that are candidates, of old and new nodes.
     low_recall, missed_objective : float or None
@@ -255,10 +255,22 @@ class LearnedGraph(Explorable):
             Whether to draw progress bars on standard error.
         """
         from truegraph.learning.posterior.graph_posterior import infer_posterior
-        from truegraph.learning.posterior.samples import GibbsRun
+        from truegraph.learning.posterior.samples import check_draws
 
-        run = GibbsRun(samples, chains, burn_in, thin, random_state, n_jobs, progress)
-        return infer_posterior(self, method, concentration, excess, run)
+        check_draws(samples, random_state, chains, burn_in, thin, n_jobs)
+        return infer_posterior(
+            self,
+            method,
+            concentration,
+            excess,
+            samples=samples,
+            random_state=random_state,
+            chains=chains,
+            burn_in=burn_in,
+            thin=thin,
+            n_jobs=n_jobs,
+            progress=progress,
+        )
 
     def slack(self, pairs: ArrayLike, distances: Any = None) -> NDArray[np.float64]:
         """Return how far pairs are from having no edge, as a score of links.

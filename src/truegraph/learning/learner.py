@@ -28,19 +28,51 @@ from truegraph import gate
 from truegraph.data.identifiers import row_names
 from truegraph.data.input_advice import warn_about_points
 from truegraph.data.vectorising import is_table, vectorised
-from truegraph.errors import InputError
+from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.learning import inputs
 from truegraph.learning.core import generator, grow, learn
-from truegraph.learning.graph_advice import warn_about_graph
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.distances import Distance, distance_of
-from truegraph.learning.search.masks import check_masks, masked_candidates
+from truegraph.learning.search.pairs import check_masks, masked_candidates
 from truegraph.learning.search.points import same_points, stacked
 from truegraph.learning.settings import Settings, check_settings
 from truegraph.progress import console_progress
 
 if TYPE_CHECKING:
     from truegraph.data.column_plan import ColumnPlan
+
+_TIMES_THE_MEAN = 10.0  # degrees beyond this many times the mean make a hub
+_FEWEST_EDGES_OF_A_HUB = 30
+_MANY_COMPONENTS = 10
+_NODES_PER_COMPONENT = 50  # fewer on average means that the graph has fallen apart
+
+
+def warn_about_graph(adjacency: csr_array, density: str) -> None:
+    """Warn of hubs and of a graph in many parts."""
+    for message in graph_advice(adjacency, density):
+        warn(message, AnswerWarning)
+
+
+def graph_advice(adjacency: csr_array, density: str = "degree") -> list[str]:
+    """Return advice about a learned graph, in full sentences."""
+    from scipy.sparse import csgraph  # slow to import
+
+    found = []
+    degrees = np.diff(adjacency.indptr)
+    largest, mean = int(degrees.max(initial=0)), float(degrees.mean()) if len(degrees) else 0.0
+    if largest > max(_FEWEST_EDGES_OF_A_HUB, _TIMES_THE_MEAN * mean):
+        found.append(
+            f"node {int(degrees.argmax())} (from 0) has {largest:,} edges and nodes have "
+            f"{mean:.1f} on average: it is a hub. Check its row for zeros or missing values, and "
+            "scale the columns."
+        )
+    components = int(csgraph.connected_components(adjacency, directed=False)[0])
+    if components > max(_MANY_COMPONENTS, len(degrees) / _NODES_PER_COMPONENT):
+        found.append(
+            f"the learned graph has {components:,} connected components; raise {density} (the mean "
+            f"degree is {mean:.1f}), pass connected=True, or check X for duplicate rows."
+        )
+    return found
 
 
 def learn_graph(
@@ -110,7 +142,7 @@ class GraphLearner(TransformerMixin, BaseEstimator):
         sparse regions count alike, and joins the components of points by their best pairs: the
         best graph for spreading labels on sets that no table of results shows. "paper" takes
         distances as they are and joins nothing.
-    candidates : {"auto", "exact", "ivf", "sketch", "hnsw"}, default="auto"
+    candidates : {"auto", "exact", "ivf", "sketch"}, default="auto"
         Engine of the neighbour search; "auto" is exact up to 20,000 nodes. Beyond, it is "ivf", a
         search in cells, or for 128 columns and more "sketch", a search in cells along the leading
         axes of the points, ranked by the points themselves.

@@ -20,7 +20,7 @@ SCALING_NEIGHBOUR = 7
 DEFAULT_MAX_ITER = {"newton": 500, "primal-dual": 1000}
 
 METRICS = ("sqeuclidean", "cosine", "precomputed")
-ENGINES = ("auto", "exact", "ivf", "sketch", "hnsw")
+ENGINES = ("auto", "exact", "ivf", "sketch")
 SCOPES = ("candidates", "global")
 SOLVERS = ("newton", "primal-dual")
 GRAPH_MODELS = ("scaled", "paper")

@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, diags_array, eye_array
 from sklearn.preprocessing import normalize
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from truegraph.data.link_splits import Pairs
 from truegraph.data.row_products import row_products
@@ -42,6 +41,7 @@ from truegraph.learning.settings import Settings
 from truegraph.links.walks import MOST_NEIGHBOURS, WALKS, Walks, walk_graph, walk_scores
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 SIMILARITIES = (
@@ -128,7 +128,7 @@ def node_features(features: csr_array, rank: int, seed: int) -> NodeFeatures:
     if size < 1 or features.shape[1] <= size + 1:
         found.directions = np.eye(features.shape[1], dtype=np.float32)
         return found
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         _, _, right = randomized_svd(found.rows, size, n_iter=4, random_state=seed)
     found.directions = np.ascontiguousarray(right.T, dtype=np.float32)
     return found
@@ -396,7 +396,7 @@ def vectors_on(
 ) -> tuple[Vectors, tuple[Vectors, ...]]:
     """Return R (N, d), from the graph unless the reduced features are given, and all smoothed."""
     smoother = smoothing(graph)
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         if reduced is None:
             reduced = leading_vectors(smoother, min(rank, graph.shape[0] - 1), seed)
         return reduced, smoothed_vectors(reduced, smoother)
@@ -404,7 +404,7 @@ def vectors_on(
 
 def _points(blocks: tuple[Vectors, ...]) -> NDArray[np.float64]:
     """Return [R, SR, S^2 R] in few dimensions, by their leading right singular vectors, (N, d)."""
-    with threadpool_limits(1):
+    with one_blas_thread():
         gram = np.block([[a.T @ b for b in blocks] for a in blocks]).astype(np.float64)
         _, directions = np.linalg.eigh(gram)
         wanted = directions[:, ::-1][:, : min(_POINTS, len(gram))]

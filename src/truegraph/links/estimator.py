@@ -31,8 +31,8 @@ from truegraph.data.vectorising import is_table, new_points, take_features
 from truegraph.errors import AnswerWarning, InputError, warn
 from truegraph.extras import import_extra
 from truegraph.fit_log import FitLog
-from truegraph.learning.graph_advice import graph_advice
 from truegraph.learning.learned import LearnedGraph
+from truegraph.learning.learner import graph_advice
 from truegraph.learning.search.distances import EmbeddingDistance
 from truegraph.links.columns import node_features
 from truegraph.links.heuristics import Heuristic

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.data.link_splits import Pairs, links_of
@@ -44,6 +43,7 @@ from truegraph.links.suggestions import (
 )
 from truegraph.links.walks import candidates_of
 from truegraph.options import checked_options
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 #: Options of the default model, see `LinkPredictor`.
@@ -322,7 +322,7 @@ def _near_pairs(
     count = min(_NEAR, len(fitted))
     block = max(1, _CELLS // max(len(fitted), 1))
     found = []
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         for kind in columns.smoothed[:3]:
             there = kind[fitted].T
             for begin in range(0, len(wanted), block):

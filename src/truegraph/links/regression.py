@@ -15,10 +15,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
-from threadpoolctl import threadpool_limits
 
 from truegraph.errors import InputError
 from truegraph.links.walks import RESTART, raw_from_scores
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 _ITERATIONS = 1000  # of L-BFGS; standardised columns take a tenth
@@ -80,7 +80,7 @@ def fit_regression(
     if weight is None:
         share = is_link.mean()
         weight = np.where(is_link, 0.5 / share, 0.5 / (1.0 - share))
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         scaler = StandardScaler().fit(columns)
         scaled = scaler.transform(columns)
         model = LogisticRegression(C=1.0, max_iter=_ITERATIONS)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from truegraph.data.link_splits import Pairs, links_of
 from truegraph.links.problem import is_among, unlinked_pairs, without_links
@@ -18,6 +17,7 @@ from truegraph.links.suggestions import (
     counted_shares,
     top_pairs,
 )
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 _CELLS = 1 << 22  # inner products held at a time, 32 MB
@@ -99,7 +99,7 @@ class LinkSearch:
         self, rows: NDArray[np.int64], k: int, least: float, *, only_above: bool = False
     ) -> Ranked:
         """Return the k best pairs of some nodes, with scores of at least `least`."""
-        with threadpool_limits(1):  # sums of several threads would come in another order
+        with one_blas_thread():  # sums of several threads would come in another order
             scores = self._vectors[rows] @ self._vectors.T
         known = self._known[rows]
         scores[np.repeat(np.arange(len(rows)), np.diff(known.indptr)), known.indices] = -np.inf

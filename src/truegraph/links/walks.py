@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.data.link_splits import Pairs
-from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.learning.search.cells import offer, sort_list
 from truegraph.links.problem import bipartite_sides, crosses
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts

@@ -13,7 +13,6 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from truegraph import gate
 from truegraph.data.operators import normalise_features, normalised_adjacency, without_diagonal
@@ -23,6 +22,7 @@ from truegraph.fit_log import FitLog
 from truegraph.options import checked_options
 from truegraph.progress import Progress
 from truegraph.runtime.locking import file_lock
+from truegraph.runtime.threads import one_blas_thread
 
 DIMENSION = 64  # of the SVD
 _STEPS = 2  # of averaging over neighbourhoods
@@ -131,7 +131,7 @@ def svd_embedding(
             block = A @ block
         return block
 
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         right = np.random.default_rng(seed).normal(size=(X.shape[1], columns))
         for _ in range(_ITERATIONS):
             right = np.linalg.qr(Xt @ spread(spread(X @ right)))[0]

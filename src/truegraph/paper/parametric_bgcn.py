@@ -33,7 +33,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import threadpool_limits
 
 from truegraph.data.operators import without_diagonal
 from truegraph.errors import InputError
@@ -42,6 +41,7 @@ from truegraph.fit_log import FitLog
 from truegraph.options import checked_options
 from truegraph.paper.algorithm1 import BayesianGCN, snapshots
 from truegraph.paper.training import Training, predict_proba
+from truegraph.runtime.threads import one_blas_thread
 
 Floats = NDArray[np.float64]
 
@@ -150,7 +150,7 @@ class BlockModel:
     def _ascend(self, iterations: int, first_step: int, scaler: float) -> None:
         self._normalise()
         batch = min(_BATCH, self._n_nodes)
-        with threadpool_limits(1, user_api="blas"):  # sums come in one order
+        with one_blas_thread():  # sums come in one order
             for t in range(first_step, first_step + iterations):
                 half_step = 0.5 * (1024.0 + t) ** -0.5 / scaler
                 nodes, partners = (

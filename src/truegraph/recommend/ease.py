@@ -28,7 +28,6 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array, eye_array
-from threadpoolctl import threadpool_limits
 
 from truegraph.errors import InputError
 from truegraph.learning.core import learn
@@ -52,6 +51,7 @@ from truegraph.recommend.ridge import (
     local_weights,
     strongest_entries,
 )
+from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
 
 GraphKind = Literal["map", "knn", "soft-knn"]
@@ -335,7 +335,7 @@ def leading_item_vectors(
     wanted = min(rank, *operator.shape)
     columns = min(wanted + _SPARE, *operator.shape)
     right = np.random.default_rng(seed).normal(size=(operator.shape[1], columns))
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         for _ in range(_ITERATIONS):
             right = np.linalg.qr(turned @ (operator @ right))[0]
         left = operator @ right

@@ -19,12 +19,11 @@ from numba import prange
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import csc_array, csr_array, diags_array
-from threadpoolctl import threadpool_limits
 
 from truegraph.errors import InputError
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
-from truegraph.runtime.threads import thread_count
+from truegraph.runtime.threads import one_blas_thread, thread_count
 
 MOST_ITEMS = 15_000  # a dense matrix of this size has 0.9 GB in single precision
 _DOUBLE_UP_TO = 4_000  # items; below, time and memory of double precision do not matter
@@ -76,7 +75,7 @@ def dense_weights(gram: NDArray[Any], ridge: NDArray[np.float64]) -> NDArray[np.
         gram = gram.astype(np.float64)
     gram = np.ascontiguousarray(gram)
     gram[np.diag_indices_from(gram)] += ridge.astype(gram.dtype)
-    with threadpool_limits(1):  # sums of several threads would come in another order
+    with one_blas_thread():  # sums of several threads would come in another order
         if not _invert(gram):
             raise InputError(
                 f"penalty={ridge.min():g} is too small for these interactions; raise it."
@@ -128,7 +127,7 @@ def _is_single_safe(gram: NDArray[Any], ridge: NDArray[np.float64]) -> bool:
     """
     diagonal = np.diag(gram).astype(np.float64) + ridge
     scale = 1.0 / np.sqrt(diagonal)
-    with threadpool_limits(1):
+    with one_blas_thread():
         largest = float((scale * (gram @ scale.astype(gram.dtype))).max())
     return largest / float((ridge / diagonal).min()) < _SAFE_CONDITION
 

@@ -12,7 +12,7 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from importlib import metadata
 from importlib.util import find_spec
 from threading import Lock, RLock
@@ -20,14 +20,16 @@ from typing import Any
 
 import numba
 from numba.np.ufunc.parallel import threading_layer
+from threadpoolctl import threadpool_limits
 
 from truegraph.errors import InputError, TruegraphError
 
 _LIBRARIES = ("libtbb.so.12", "libtbb.12.dylib", "tbb12.dll")
 _is_ready = _is_doomed = False
 _one_at_a_time = RLock()
-_blas_lock, _blas_blocks = Lock(), 0
-_blas_limit: Any = None
+_blas_lock = Lock()
+_blas_wanted: list[int] = []  # by the blocks that run now
+_blas_limit: Any = None  # of the first of them: it knows the number before
 
 
 @contextmanager
@@ -54,25 +56,30 @@ def thread_count() -> int:
     return int(numba.get_num_threads())
 
 
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Run the block with one thread in BLAS, whose last bits depend on their number."""
+    return _blas_threads(1)
+
+
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Run the block with one thread in BLAS, whose last bits depend on their number.
+def _blas_threads(count: int) -> Iterator[None]:
+    """Run the block with so many threads in BLAS, or fewer where another block asks for fewer.
 
-    Blocks of several threads at the same time share the limit; the last one lifts it.
+    BLAS has one number for all threads of the process: the last block to end restores it.
     """
-    global _blas_limit, _blas_blocks
-    from threadpoolctl import threadpool_limits
-
+    global _blas_limit
     with _blas_lock:
-        _blas_blocks += 1
-        if _blas_blocks == 1:
-            _blas_limit = threadpool_limits(1, user_api="blas")
+        limit = threadpool_limits(min([count, *_blas_wanted]), user_api="blas")
+        _blas_limit = limit if not _blas_wanted else _blas_limit
+        _blas_wanted.append(count)
     try:
         yield
     finally:
         with _blas_lock:
-            _blas_blocks -= 1
-            if _blas_blocks == 0:
+            _blas_wanted.remove(count)
+            if _blas_wanted:
+                threadpool_limits(min(_blas_wanted), user_api="blas")
+            else:
                 _blas_limit.restore_original_limits()
 
 
@@ -85,10 +92,13 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None:
         yield
         return
-    from threadpoolctl import threadpool_limits
-
     threads = max(1, _count(n_jobs, os.cpu_count() or 1))
-    with thread_limit(n_jobs), threadpool_limits(threads), _torch_threads(threads):
+    with (
+        thread_limit(n_jobs),
+        _blas_threads(threads),
+        threadpool_limits(threads, user_api="openmp"),  # of the calling thread only
+        _torch_threads(threads),
+    ):
         yield
 
 

@@ -11,14 +11,12 @@ from sklearn.utils import check_random_state
 
 from truegraph.learning.learner import GraphLearner
 from truegraph.learning.partitioned.executors import InProcess
-from truegraph.learning.partitioned.learn import PartitionedRun
-from truegraph.learning.partitioned.one_call import check_parameters
+from truegraph.learning.partitioned.learn import PartitionedRun, check_parameters
 from truegraph.learning.partitioned.sources import as_source
 from truegraph.learning.search import approximate
-from truegraph.learning.search.two_levels import CellSizes
 from truegraph.progress import Progress
 
-SIZES = CellSizes(large=250, small=40)
+SIZES = (250, 40)
 
 Prepared = Callable[..., PartitionedRun]
 
@@ -55,4 +53,4 @@ def prepared() -> Prepared:
 @pytest.fixture
 def small_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the learner in one process search in the same small cells."""
-    monkeypatch.setattr(approximate, "CellSizes", lambda: SIZES)
+    monkeypatch.setattr(approximate, "SIZES", SIZES)

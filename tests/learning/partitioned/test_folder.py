@@ -54,6 +54,31 @@ def test_one_process_at_a_time(tmp_path: Path) -> None:
     assert not (tmp_path / ".holder.json").exists()
 
 
+def test_the_holder_may_go_in_again_and_others_stay_out(tmp_path: Path) -> None:
+    """As the command does, which holds the folder until the edges are written."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with Folder(tmp_path).held():
+        assert distributed.learn_graph(POINTS, 5, storage=tmp_path).certificate.converged
+        assert (tmp_path / ".holder.json").exists()
+        with ThreadPoolExecutor(1) as pool, pytest.raises(InputError, match="is in use"):
+            pool.submit(distributed.learn_graph, POINTS, 5, storage=tmp_path).result()
+        shutil.rmtree(tmp_path)
+    assert distributed.learn_graph(POINTS, 5, storage=tmp_path).certificate.converged
+
+
+@pytest.mark.parametrize("finished", [False, True])
+def test_a_storage_without_its_digests_is_refused(
+    prepared: Prepared, tmp_path: Path, finished: bool
+) -> None:
+    prepared(tmp_path / "s", POINTS, **OPTIONS).run()
+    (tmp_path / "s" / "data.json").unlink()
+    if not finished:
+        (tmp_path / "s" / "graph.json").unlink()
+    with pytest.raises(InputError, match=r"data\.json: damaged \(it is missing\)"):
+        prepared(tmp_path / "s", POINTS + 1.0, **OPTIONS).run()
+
+
 def test_other_data_are_recognised_by_any_row(prepared: Prepared, tmp_path: Path) -> None:
     graph = prepared(tmp_path / "s", POINTS, **OPTIONS).run()
     assert prepared(tmp_path / "s", POINTS.copy(), **OPTIONS).run().n_edges == graph.n_edges

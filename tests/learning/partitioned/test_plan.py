@@ -13,7 +13,7 @@ from truegraph.learning.partitioned.plan import (
     points_in_memory,
 )
 from truegraph.learning.partitioned.spreading import cut_into_partitions
-from truegraph.learning.search.two_levels import CellSizes
+from truegraph.learning.search.approximate import SIZES
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_what_is_no_size(text: object) -> None:
 
 
 def test_partitions_follow_the_memory() -> None:
-    sizes = CellSizes()
+    sizes = SIZES
     few, many = (points_in_memory(memory, 30, 16) for memory in (8e9, 1e9))
     assert 2.5 * many < few
-    assert partition_points(points_in_memory(0.4e9, 1000, 1000), 1000, sizes) == sizes.large
+    assert partition_points(points_in_memory(0.4e9, 1000, 1000), 1000, sizes) == SIZES[0]
     with pytest.raises(InputError, match="too little for a process"):
         points_in_memory(1e8, 30, 16)
     with pytest.raises(InputError, match="too many"):
@@ -42,7 +42,7 @@ def test_partitions_follow_the_memory() -> None:
 
 
 def test_partitions_are_no_larger_than_is_fast() -> None:
-    sizes = CellSizes()
+    sizes = SIZES
     half = points_in_memory(0.5e9, 30, 16)
     assert partition_points(half, 30, sizes) == half
     most = partition_points(points_in_memory(64e9, 30, 16), 30, sizes)

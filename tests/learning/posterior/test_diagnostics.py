@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from truegraph.errors import ConvergenceWarning
-from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
+from truegraph.learning.posterior.samples import Diagnostics, effective_sample_size, split_r_hat
 
 
 def _autoregressive(correlation: float, chains: int = 4, sweeps: int = 4000) -> np.ndarray:

@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 from scipy.stats import kstest
 
-from truegraph.learning.posterior import gibbs
+from truegraph.learning.posterior import chains as gibbs
 
 DRAWS = 4000
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
 from truegraph import LearnedGraph, learn_graph
-from truegraph.learning.posterior.diagnostics import effective_sample_size
+from truegraph.learning.posterior.samples import effective_sample_size
 
 GRAPHS = {
     "triangle": [(0, 1), (0, 2), (1, 2)],

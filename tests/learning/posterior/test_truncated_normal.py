@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from truegraph.learning.posterior import truncated_normal as tn
+from truegraph.learning.posterior import mean_field as tn
 
 LOCATIONS = [-1e6, -300.0, -12.5, -11.5, -5.1, -4.9, -1.0, 0.0, 0.7, 3.0, 9.0, 50.0]
 

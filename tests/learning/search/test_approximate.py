@@ -23,7 +23,7 @@ def low_dimensional(count: int, seed: int = 3) -> np.ndarray:
     return np.tanh(rng.normal(size=(count, 4)) @ rng.normal(size=(4, 16)))
 
 
-@pytest.mark.parametrize("engine", ["ivf", "hnsw"])
+@pytest.mark.parametrize("engine", ["ivf", "sketch"])
 @pytest.mark.parametrize("form", [np.asarray, csr_array])
 def test_the_measured_recall_is_honest(engine: str, form: type) -> None:
     points = low_dimensional(4000)
@@ -42,7 +42,7 @@ def test_recall_is_a_share_of_the_truth() -> None:
     assert recall_of(np.array([[-1, -1], [-1, -1]], dtype=np.int32), truth) == 0.0
 
 
-@pytest.mark.parametrize("engine", ["ivf", "hnsw"])
+@pytest.mark.parametrize("engine", ["ivf", "sketch"])
 def test_the_point_itself_is_dropped_by_id_among_duplicates(engine: str) -> None:
     points = np.repeat(low_dimensional(400), 8, axis=0)
     found, recall = search(points, engine, 7)
@@ -52,7 +52,7 @@ def test_the_point_itself_is_dropped_by_id_among_duplicates(engine: str) -> None
     assert (found // 8 == np.arange(3200)[:, None] // 8).mean() >= 0.98
 
 
-@pytest.mark.parametrize("engine", ["ivf", "hnsw"])
+@pytest.mark.parametrize("engine", ["ivf", "sketch"])
 @pytest.mark.parametrize("scale", [1e-25, 1e25])
 def test_the_unit_of_the_points_does_not_matter(engine: str, scale: float) -> None:
     """Squares of such numbers are beyond float32."""

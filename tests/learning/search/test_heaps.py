@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.learning.search.cells import offer, sort_list
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -65,7 +65,7 @@ def test_other_points_are_searched_as_well() -> None:
     rng = np.random.default_rng(5)
     base, queries = rng.normal(size=(1500, 3)), rng.normal(size=(800, 3))
     truth = brute_force(queries, base, np.full(800, -1), 10)
-    for engine in ("exact", "ivf", "hnsw"):
+    for engine in ("exact", "ivf", "sketch"):
         found, recall = all_neighbours(
             queries, base, 10, engine=engine, same=False, random_state=rng, progress=Progress()
         )

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import InputError
-from truegraph.learning.search.pair_list import PairList
+from truegraph.learning.search.pairs import PairList
 
 TRIANGLE_AND_TAIL = csr_array(
     np.array([[0, 1, 2, 0], [1, 0, 3, 0], [2, 3, 0, 4], [0, 0, 4, 0]], dtype=float)

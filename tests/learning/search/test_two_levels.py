@@ -5,21 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.learning.search.approximate import CellSearch, recalls, tune
-from truegraph.learning.search.cells import padded
-from truegraph.learning.search.neighbours import ExactSearch
-from truegraph.learning.search.two_levels import (
-    CellSizes,
+from truegraph.learning.search.approximate import (
+    CellSearch,
     LargeCells,
     SmallCells,
     _group_starts,
     bisection_order,
     large_for,
     rank_cells,
+    recalls,
     sampled_rows,
+    tune,
 )
+from truegraph.learning.search.cells import padded
+from truegraph.learning.search.neighbours import ExactSearch
 
-SIZES = CellSizes(large=400, small=25)
+SIZES = (400, 25)
 
 
 def points(count: int, dimension: int = 4, seed: int = 0) -> np.ndarray:
@@ -106,7 +107,7 @@ def test_bisection_puts_centres_on_a_line_in_their_order(count: int) -> None:
 def test_of_many_large_cells_those_nearby_are_compared() -> None:
     """Nearly always the nearest are found, whichever other points are asked for with one."""
     rounded = padded(points(12_000, 6).astype(np.float32))
-    large = LargeCells.from_centres(rounded[bisection_order(rounded[:900])], SIZES, 0)
+    large = LargeCells(rounded[bisection_order(rounded[:900])], SIZES, 0)
     queries = rounded[2000:5000]
     found = large.nearest(queries, 8)
     values = ((queries[:, None] - large.centres) ** 2).sum(axis=2)

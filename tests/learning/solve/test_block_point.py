@@ -7,8 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from truegraph import learn_graph
-from truegraph.learning.solve.block_point import BlockPoint, block_candidates
-from truegraph.learning.solve.dual import DualPoint, Problem
+from truegraph.learning.solve.dual import BlockPoint, DualPoint, Problem, block_candidates
 
 NODES = np.array([3, 4, 10, 57, 120])
 

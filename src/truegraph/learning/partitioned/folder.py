@@ -11,7 +11,7 @@ import os
 import re
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any, Literal
 
@@ -122,13 +122,14 @@ class Folder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Keep other processes out while the block runs; raise if one is in the folder already.
+        """Keep others out while the block runs; raise if one is in the folder already.
 
-        Where the file system has no locks the block just runs.
+        Blocks of one thread may be nested. Without locks in the file system the block just runs.
         """
         self.path.mkdir(parents=True, exist_ok=True)
-        lock: Any = FileLock(self.path / _LOCK)
+        lock: Any = FileLock(self.path.absolute() / _LOCK, is_singleton=True)
         holder = self.path / _HOLDER
+        is_nested = lock.is_locked
         try:
             lock.acquire(timeout=0)
         except Timeout as error:
@@ -137,16 +138,17 @@ class Folder:
                 "ended, or give another folder."
             ) from error
         except (NotImplementedError, OSError):
-            lock = None
+            lock = nullcontext()
         try:
-            self._remove_temporary()
-            write_json(holder, {"process": os.getpid(), "host": socket.gethostname()})
+            if not is_nested:
+                self._remove_temporary()
+                write_json(holder, {"process": os.getpid(), "host": socket.gethostname()})
             yield
         finally:
             with suppress(OSError):
-                holder.unlink(missing_ok=True)
-            if lock is not None:
-                lock.release()
+                if not is_nested:
+                    holder.unlink(missing_ok=True)
+            lock.__exit__(None, None, None)
 
     def _remove_temporary(self) -> None:
         """Remove what writers left behind that were killed; nobody else is writing now."""

@@ -20,13 +20,16 @@ from truegraph.data.storage import read_json, write_json
 from truegraph.errors import DataError, InputError
 from truegraph.extras import import_extra
 from truegraph.learning.learned import Certificate, LearnedGraph
-from truegraph.learning.partitioned.block_tasks import multipliers
-from truegraph.learning.partitioned.blocks import joined_blocks, load_block, positions_of
+from truegraph.learning.partitioned.block_tasks import (
+    joined_blocks,
+    load_block,
+    multipliers,
+    positions_of,
+)
 from truegraph.learning.partitioned.folder import Folder, check_range, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
-from truegraph.learning.search.order import restored_matrix
-from truegraph.learning.search.two_levels import CellSizes
+from truegraph.learning.search.pairs import restored_matrix
 from truegraph.learning.solve import kernels
 from truegraph.runtime.memory import physical_memory
 
@@ -246,8 +249,8 @@ def _plan(document: dict[str, Any], storage: Path) -> Plan:
         raise ValueError(f"counts is {document['counts']!r}")
     for name in ("columns", "k", "partition_points", "together_points"):
         gate.whole_number(name, document[name], at_least=1)
-    sizes = CellSizes(**document["sizes"])
-    return Plan(**{**document, "folder": str(storage), "counts": counts, "sizes": sizes})
+    large, small = (gate.whole_number("sizes", size, at_least=1) for size in document["sizes"])
+    return Plan(**{**document, "folder": str(storage), "counts": counts, "sizes": (large, small)})
 
 
 def _certificate(document: dict[str, Any]) -> Certificate:

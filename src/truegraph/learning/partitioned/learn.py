@@ -6,44 +6,197 @@ import math
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from contextlib import contextmanager, nullcontext
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from truegraph.data.storage import read_json, write_json
-from truegraph.errors import ConvergenceWarning, WriteError, warn
+from truegraph.errors import ConvergenceWarning, InputError, WriteError, warn
+from truegraph.learning import inputs
 from truegraph.learning.learned import Certificate
+from truegraph.learning.learner import GraphLearner
 from truegraph.learning.partitioned import searching, spreading
-from truegraph.learning.partitioned.blocks import build_block
-from truegraph.learning.partitioned.executors import InProcess
-from truegraph.learning.partitioned.folder import Folder
+from truegraph.learning.partitioned.block_tasks import build_block
+from truegraph.learning.partitioned.executors import InProcess, OnCluster
+from truegraph.learning.partitioned.folder import Folder, damaged
 from truegraph.learning.partitioned.graph import PartitionedGraph, write_graph
 from truegraph.learning.partitioned.plan import (
     bytes_per_node,
     check_disk,
     make_plan,
+    memory_bytes,
     one_process_bytes,
 )
-from truegraph.learning.partitioned.sources import Source
-from truegraph.learning.partitioned.stiff import solve_in_one
+from truegraph.learning.partitioned.sources import Source, as_source
 from truegraph.learning.partitioned.sweeps import State, Sweeps, Total
-from truegraph.learning.search.approximate import FIRST_WIDTH, recalls
-from truegraph.learning.search.cells import padded
-from truegraph.learning.search.completeness import low_quantile
-from truegraph.learning.search.neighbours import RECALL_SAMPLE
-from truegraph.learning.search.points import check_range
-from truegraph.learning.search.two_levels import (
-    CellSizes,
+from truegraph.learning.search.approximate import (
+    FIRST_WIDTH,
+    SIZES,
     LargeCells,
     Rounding,
+    recalls,
     sampled_rows,
 )
-from truegraph.learning.settings import Settings
-from truegraph.progress import Progress
+from truegraph.learning.search.candidates import low_quantile
+from truegraph.learning.search.cells import padded
+from truegraph.learning.search.neighbours import RECALL_SAMPLE
+from truegraph.learning.search.points import check_range
+from truegraph.learning.settings import OPTIONS, Settings, check_settings
+from truegraph.progress import Progress, console_progress
+from truegraph.runtime.threads import thread_limit
+
+#: Options of the learner that a graph in partitions has.
+KNOWN_OPTIONS = ("theta", "candidate_ratio", "tol", "n_jobs")
+_ENGINES = ("auto", "ivf")
+
+
+def learn_graph(
+    X: Any,
+    degree: float | str = "auto",
+    *,
+    client: Any = None,
+    memory: str | float = "8GB",
+    storage: str | PathLike[str] | None = None,
+    progress: bool | Progress = False,
+    graph_model: str = "paper",
+    **parameters: Any,
+) -> PartitionedGraph:
+    """Learn the most probable graph of points that need not fit into memory.
+
+    Candidates and certificate are those of `truegraph.learn_graph` with candidates="ivf"; weights
+    differ within the gap. They do not depend on the number of workers.
+
+    Parameters
+    ----------
+    X : path-like, memory map, Dask array, zarr array or ndarray of shape (n_nodes, n_features)
+        A path names a .npy file, a folder of Parquet files or a zarr array. Workers of a cluster
+        must be able to open it.
+    degree : float or "auto", default="auto"
+        Wanted average number of edges per node; "auto" is 8.
+    client : distributed.Client, optional
+        A Dask client on whose workers to run; default: in this process.
+    memory : str or float, default="8GB"
+        What a process, this one or a worker, may hold. With the number of points it decides the
+        number of partitions.
+    storage : path-like, optional
+        A folder for everything on the way, on a disk that all workers see. A run that was killed
+        continues when it is called again with the same storage. Default: a temporary folder,
+        which is removed with the graph.
+    progress : bool or Progress, default=False
+        Whether to draw progress bars on standard error.
+    graph_model : {"paper"}, default="paper"
+        The model with plain distances; the other needs all candidate pairs at once.
+    **parameters
+        metric, random_state and the options theta, candidate_ratio, tol and n_jobs of
+        `truegraph.GraphLearner`; metric is "sqeuclidean" or "cosine".
+
+    Returns
+    -------
+    graph : PartitionedGraph
+    """
+    learner = GraphLearner(degree, graph_model=graph_model, **parameters)
+    return _learn([("X", X)], learner, client, memory, storage, progress)
+
+
+def learn_bipartite_graph(
+    users: Any,
+    items: Any,
+    degree: float | str = "auto",
+    *,
+    client: Any = None,
+    memory: str | float = "8GB",
+    storage: str | PathLike[str] | None = None,
+    progress: bool | Progress = False,
+    graph_model: str = "paper",
+    **parameters: Any,
+) -> PartitionedGraph:
+    """Learn the most probable graph between users and items that need not fit into memory.
+
+    Parameters
+    ----------
+    users, items : path-like, memory map, Dask array, zarr array or ndarray
+        Of shape (n_users, n_features) and (n_items, n_features).
+    degree, client, memory, storage, progress, graph_model, **parameters
+        As of `learn_graph`.
+
+    Returns
+    -------
+    graph : PartitionedGraph
+        Nodes 0 .. n_users - 1 are users, the others items.
+    """
+    learner = GraphLearner(degree, graph_model=graph_model, **parameters)
+    given = [("users", users), ("items", items)]
+    return _learn(given, learner, client, memory, storage, progress)
+
+
+def _learn(
+    given: list[tuple[str, Any]],
+    learner: GraphLearner,
+    client: Any,
+    memory: str | float,
+    storage: str | PathLike[str] | None,
+    progress: bool | Progress,
+) -> PartitionedGraph:
+    settings = check_parameters(learner)
+    sources = [as_source(name, X) for name, X in given]
+    counts = [source.shape[0] for source in sources]
+    most = inputs.most_edges(sum(counts), counts[0] if len(counts) == 2 else None)
+    settings = settings.within(most, "that many nodes")
+    executor = InProcess() if client is None else OnCluster(client)
+    folder = None if storage is None else Folder(storage)
+    is_own = isinstance(progress, Progress)
+    listener: Any = nullcontext(progress) if is_own else console_progress(bool(progress))
+    held = nullcontext() if folder is None else folder.held()
+    with held, listener as shown, thread_limit(settings.n_jobs):
+        run = PartitionedRun(
+            sources,
+            settings,
+            metric=learner.metric,
+            seed=_seed(learner.random_state, folder),
+            memory=memory_bytes(memory),
+            storage=None if folder is None else folder.path,
+            executor=executor,
+            progress=shown,
+        )
+        shown.stage(run.disk_note)
+        return run.run()
+
+
+def _seed(random_state: Any, folder: Folder | None) -> int:
+    """Return the seed of a run: without a random state, that of the run that is continued."""
+    begun = folder.claimed() if folder is not None and random_state is None else None
+    if isinstance(begun, dict) and isinstance(begun.get("random_state"), int):
+        return int(begun["random_state"])
+    return int(check_random_state(random_state).randint(2**31 - 1))
+
+
+def check_parameters(learner: GraphLearner) -> Settings:
+    """Check the parameters of a run in partitions, which has not all of the learner's."""
+    inputs.check_choice("metric", learner.metric, ("sqeuclidean", "cosine"))
+    if learner.scope == "global":
+        raise InputError(
+            "scope='global' needs an exact search among all pairs, whose cost grows with the "
+            "square of the points, but a graph in partitions is searched approximately; use "
+            "scope='candidates', or truegraph.learn_graph on fewer points."
+        )
+    settings = check_settings(learner.get_params(deep=False))
+    given = {"graph_model": learner.graph_model != "paper", "plan": learner.plan is not None}
+    given |= {"candidates": learner.candidates not in _ENGINES}
+    options = learner.options or {}
+    given |= {name: options.get(name, OPTIONS[name]) != OPTIONS[name] for name in OPTIONS}
+    refused = [name for name, differs in given.items() if differs and name not in KNOWN_OPTIONS]
+    if refused:
+        raise InputError(
+            f"{refused[0]} is not there for a graph in partitions; leave it out, or use "
+            "truegraph.learn_graph on fewer points."
+        )
+    return settings
+
 
 _MAX_SWEEPS = 60
 _DATA = "data.json"  # digests of all rows, chunk by chunk
@@ -63,7 +216,7 @@ class PartitionedRun:
         storage: Path | None,
         executor: InProcess,
         progress: Progress,
-        sizes: CellSizes | None = None,
+        sizes: tuple[int, int] = SIZES,
         points_per_partition: int | None = None,
     ) -> None:
         self.settings, self._memory = settings, memory
@@ -77,7 +230,7 @@ class PartitionedRun:
             seed,
             memory,
             folder.absolute(),
-            CellSizes() if sizes is None else sizes,
+            sizes,
             points_per_partition,
         )
         self._folder = Folder(folder.absolute())
@@ -170,23 +323,20 @@ class PartitionedRun:
         if all(self._folder.has(f"cells-{side}.npz") for side in sides):
             return
         scans = [self._scan(side, seeds[side]) for side in sides]
-        write_json(self._folder.path / _DATA, [scan.digests for scan in scans])
-        plan = self._plan
-        is_cosine = plan.metric == "cosine"
-        has_zero_rows = is_cosine and any(scan.largest[-1] > 0.0 for scan in scans)
-        for side, scan in enumerate(scans):
+        write_json(self._folder.path / _DATA, [digests for *_, digests in scans])
+        plan, is_cosine = self._plan, self._plan.metric == "cosine"
+        has_zero_rows = is_cosine and any(largest[-1] > 0.0 for _, largest, *_ in scans)
+        kept = slice(None) if has_zero_rows or not is_cosine else slice(0, -1)
+        for side, (smallest, largest, sample, _) in enumerate(scans):
             if not is_cosine:
-                check_range(_largest(scan), plan.columns)
-            kept = slice(None) if has_zero_rows or not is_cosine else slice(0, -1)
-            sample = scan.sample[:, kept]
-            rounding = Rounding.of(sample, scan.smallest[kept], scan.largest[kept])
-            rounded = padded(rounding(sample))
+                check_range(max(float(largest.max()), -float(smallest.min())), plan.columns)
+            rounding = Rounding.of(sample[:, kept], smallest[kept], largest[kept])
+            rounded = padded(rounding(sample[:, kept]))
             large = LargeCells.of(rounded, plan.counts[side], plan.sizes, seeds[side])
-            cells = spreading.SideCells(large.centres, rounding, seeds[side], has_zero_rows)
-            cells.save(self._folder, side)
+            spreading.SideCells(large, rounding, has_zero_rows).save(self._folder, side)
 
-    def _scan(self, side: int, seed: int) -> spreading.Scan:
-        """Return the bounds of a side's points, and the sample that its cells are made of."""
+    def _scan(self, side: int, seed: int) -> tuple[Any, Any, Any, list[str]]:
+        """Return the bounds of a side's points, the sample for its cells, and digests."""
         plan, source = self._plan, self._sources[side]
         wanted = sampled_rows(plan.counts[side], plan.sizes, seed)
         arguments = []
@@ -194,16 +344,15 @@ class PartitionedRun:
             inside = wanted[(wanted >= first) & (wanted < last)] - first
             arguments.append((plan, self._executor.rows(source, first, last), inside))
         parts = self._executor.run(spreading.scan, arguments, self._progress, "checking")
-        return spreading.Scan(
-            np.min([part.smallest for part in parts], axis=0),
-            np.max([part.largest for part in parts], axis=0),
-            np.concatenate([part.sample for part in parts]),
-            [digest for part in parts for digest in part.digests],
-        )
+        smallest, largest, samples, digests = zip(*parts, strict=True)
+        bounds = np.min(smallest, axis=0), np.max(largest, axis=0)
+        return *bounds, np.concatenate(samples), list(digests)
 
     def _check_data(self) -> None:
         """Raise if the storage is that of other data, all of which are read for it."""
         if not self._folder.has(_DATA):
+            if self._folder.has("cells-0.npz") or self._folder.has("graph.json"):
+                raise damaged(self._folder.path / _DATA, "it is missing")
             return
         known = read_json(self._folder.path / _DATA)
         for side, source in enumerate(self._sources):
@@ -329,8 +478,7 @@ class PartitionedRun:
         needed = one_process_bytes(self._plan.n_nodes, self._plan.columns, k)
         if needed > max(self._memory, bytes_per_node(k, self._plan.columns)):
             return state, total
-        solution = solve_in_one(self._plan, k, settings, state, self._progress)
-        return sweeps.certified(replace(state, is_stiff=True), *solution)
+        return sweeps.solved_in_one(state)
 
     def _too_few(self, total: Total, k: int) -> int | None:
         """Return the list length that a given theta asks for, if it is more than there is."""
@@ -373,7 +521,3 @@ class PartitionedRun:
 
 def _sample(rng: np.random.Generator, count: int) -> NDArray[np.int64]:
     return np.sort(rng.choice(count, size=min(count, RECALL_SAMPLE), replace=False))
-
-
-def _largest(scan: spreading.Scan) -> float:
-    return max(float(scan.largest.max()), -float(scan.smallest.min()))

@@ -13,7 +13,6 @@ import numpy as np
 
 from truegraph.errors import InputError
 from truegraph.learning.partitioned.sources import Source, is_single
-from truegraph.learning.search.two_levels import CellSizes
 from truegraph.learning.settings import Settings
 
 _UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -39,7 +38,7 @@ class Plan:
     metric: str
     k: int  # length of a list of neighbours
     seed: int
-    sizes: CellSizes
+    sizes: tuple[int, int]  # of a large and a small cell
     partition_points: int
     together_points: int  # most nodes of several partitions that are solved together
 
@@ -93,13 +92,13 @@ def points_in_memory(memory: float, k: int, columns: int) -> int:
     return int((memory - _OWN_MEMORY) / bytes_per_node(k, columns))
 
 
-def partition_points(fitting: int, k: int, sizes: CellSizes) -> int:
+def partition_points(fitting: int, k: int, sizes: tuple[int, int]) -> int:
     """Return how many points a partition has, where so many would fit into memory.
 
     Larger ones are no faster: what the system takes back after each task, it must give anew.
     """
     kept = int(_KEPT_BYTES / (8 * _LISTED_TWICE * k))
-    return max(sizes.large, min(fitting, kept))
+    return max(sizes[0], min(fitting, kept))
 
 
 def memory_bytes(memory: Any) -> float:
@@ -149,7 +148,7 @@ def make_plan(
     seed: int,
     memory: float,
     folder: Path,
-    sizes: CellSizes,
+    sizes: tuple[int, int],
     points: int | None,
 ) -> Plan:
     """Return the plan of a run, after checking that the sources go together."""

@@ -18,16 +18,18 @@ from truegraph.gate import check_finite
 from truegraph.learning.partitioned.folder import Folder, check_range, check_starts, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.spreading import SideCells
-from truegraph.learning.search.approximate import WANTED_RECALL, recall_of, wider
-from truegraph.learning.search.cells import cell_tiles, padded
-from truegraph.learning.search.neighbours import ExactSearch
-from truegraph.learning.search.two_levels import (
+from truegraph.learning.search.approximate import (
+    WANTED_RECALL,
     SmallCells,
     Tiles,
     large_for,
     rank_cells,
+    recall_of,
     search_lists,
+    wider,
 )
+from truegraph.learning.search.cells import cell_tiles, padded
+from truegraph.learning.search.neighbours import ExactSearch
 
 _BLOCK = 65536  # queries ranked at a time
 _ABSENT = 2**31 - 1
@@ -153,12 +155,12 @@ def tuned_width(
 ) -> int:
     """Return how many small cells of a side, at least `first`, give the wanted recall."""
     folder = Folder(plan.folder)
-    cells, small = SideCells.load(folder, side), saved_cells(folder, side)
-    rounded = padded(cells.rounding(queries))
+    cells, small = SideCells.load(plan, side), saved_cells(folder, side)
+    rounded = cells.rounded(queries)
     inside = small.of_points(truth - Layout.load(folder).first_of_side(side))
     centre_tiles, width = small.tiles(), min(first, len(small))
     while width < len(small):
-        wanted = _wanted(rounded, plan, cells, centre_tiles, width)
+        wanted = _wanted(rounded, cells, centre_tiles, width)
         if recall_of(wanted.astype(np.int32), inside.astype(np.int32)) >= WANTED_RECALL:
             break
         width = wider(width, len(small))
@@ -166,10 +168,9 @@ def tuned_width(
 
 
 def _wanted(
-    rounded: NDArray[np.float32], plan: Plan, cells: SideCells, centre_tiles: Tiles, width: int
+    rounded: NDArray[np.float32], cells: SideCells, centre_tiles: Tiles, width: int
 ) -> NDArray[np.int64]:
-    large = cells.large(plan)
-    near = large.nearest(rounded, large_for(width, len(large)))
+    near = cells.large.nearest(rounded, large_for(width, len(cells.large)))
     return rank_cells(rounded, near, centre_tiles, width)
 
 
@@ -196,15 +197,13 @@ def _lists(
     plan: Plan, folder: Folder, layout: Layout, partition: int, side: int, k: int, width: int
 ) -> NDArray[np.int32]:
     """Return the lists (points, k) of positions, -1 where there are too few."""
-    cells, small = SideCells.load(folder, side), saved_cells(folder, side)
+    cells, small = SideCells.load(plan, side), saved_cells(folder, side)
     points = folder.mapped(f"points-{partition}", "f", (None, None))
     wanted = np.empty((len(points), width), dtype=np.int32)
     centre_tiles = small.tiles()
     for first in range(0, len(points), _BLOCK):
         rows = slice(first, first + _BLOCK)
-        wanted[rows] = _wanted(
-            padded(cells.rounding(points[rows])), plan, cells, centre_tiles, width
-        )
+        wanted[rows] = _wanted(cells.rounded(points[rows]), cells, centre_tiles, width)
     needed = np.unique(wanted)
     needed = needed[needed < len(small)]
     tiles = _tiles(folder, layout, side, cells, small, needed)
@@ -214,8 +213,7 @@ def _lists(
         rows = slice(first, min(len(points), first + _BLOCK))
         local = np.searchsorted(needed, wanted[rows]).astype(np.int64)
         own = np.arange(own_first + rows.start, own_first + rows.stop)
-        rounded = padded(cells.rounding(points[rows]))
-        found[rows] = search_lists(rounded, own, local, tiles, k, _ABSENT)
+        found[rows] = search_lists(cells.rounded(points[rows]), own, local, tiles, k, _ABSENT)
     found[found == _ABSENT] = -1
     return found
 

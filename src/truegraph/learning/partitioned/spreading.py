@@ -8,7 +8,6 @@ in that order is its number from here on.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,61 +16,48 @@ from numpy.typing import NDArray
 from truegraph.learning.partitioned.executors import given_rows
 from truegraph.learning.partitioned.folder import Folder, check_starts, damaged
 from truegraph.learning.partitioned.plan import Plan
+from truegraph.learning.search.approximate import LargeCells, Rounding, SmallCells
 from truegraph.learning.search.cells import padded
 from truegraph.learning.search.points import unit_rows
-from truegraph.learning.search.two_levels import LargeCells, Rounding, SmallCells
 
 
-@dataclass(frozen=True)
 class SideCells:
-    """The large cells of one side, and how its points are rounded for the search."""
+    """The large cells of one side, and how its points are rounded for the search.
 
-    centres: NDArray[np.float32]
-    rounding: Rounding
-    seed: int
-    has_zero_rows: bool
+    With `has_zero_rows`, rows of zeros, of any side, point along an axis of their own (cosine).
+    """
 
-    def large(self, plan: Plan) -> LargeCells:
-        """Return the large cells."""
-        return LargeCells.from_centres(self.centres, plan.sizes, self.seed)
+    def __init__(self, large: LargeCells, rounding: Rounding, has_zero_rows: bool) -> None:
+        self.large, self.rounding = large, rounding
+        self.has_zero_rows = has_zero_rows
 
     def save(self, folder: Folder, side: int) -> None:
         """Write them to the storage."""
         folder.write_table(
             f"cells-{side}",
-            centres=self.centres,
+            centres=self.large.centres,
             centre=self.rounding.centre,
             unit=self.rounding.unit,
-            seed=self.seed,
+            seed=self.large.seed,
             has_zero_rows=self.has_zero_rows,
         )
 
     @classmethod
-    def load(cls, folder: Folder, side: int) -> SideCells:
+    def load(cls, plan: Plan, side: int) -> SideCells:
         """Read what `save` wrote."""
-        table = folder.read_table(
-            f"cells-{side}", "centres", "centre", "unit", "seed", "has_zero_rows"
-        )
-        path, centres = folder.path / f"cells-{side}.npz", table["centres"]
+        folder, name = Folder(plan.folder), f"cells-{side}"
+        table = folder.read_table(name, "centres", "centre", "unit", "seed", "has_zero_rows")
+        centres = table["centres"]
         fits = centres.ndim == 2 and len(centres) > 0 and table["centre"].ndim == 1
         if not fits or centres.dtype != np.float32 or not table["unit"] > 0.0:
-            raise damaged(path, "its centres cannot be used")
-        return cls(
-            table["centres"],
-            Rounding(table["centre"], float(table["unit"])),
-            int(table["seed"]),
-            bool(table["has_zero_rows"]),
-        )
+            raise damaged(folder.path / f"{name}.npz", "its centres cannot be used")
+        large = LargeCells(centres, plan.sizes, int(table["seed"]))
+        rounding = Rounding(table["centre"], float(table["unit"]))
+        return cls(large, rounding, bool(table["has_zero_rows"]))
 
-
-@dataclass(frozen=True)
-class Scan:
-    """What one pass over chunks tells: bounds of the columns (d,), rows (n, d), and digests."""
-
-    smallest: NDArray[np.float64]
-    largest: NDArray[np.float64]
-    sample: NDArray[np.float64]
-    digests: list[str]
+    def rounded(self, points: NDArray[Any]) -> NDArray[np.float32]:
+        """Return search vectors (n, d) as the loops take them."""
+        return padded(self.rounding(points))
 
 
 def prepared(rows: NDArray[Any], metric: str, has_zero_rows: bool) -> NDArray[Any]:
@@ -84,18 +70,14 @@ def prepared(rows: NDArray[Any], metric: str, has_zero_rows: bool) -> NDArray[An
     return unit
 
 
-def scan(plan: Plan, given: Any, wanted: NDArray[np.int64]) -> Scan:
-    """Check a chunk, and return its bounds and the rows whose places are wanted."""
+def scan(plan: Plan, given: Any, wanted: NDArray[np.int64]) -> tuple[Any, Any, Any, str]:
+    """Check a chunk; return bounds of its columns (d,), the wanted rows, and its digest."""
     # The axis of rows of zeros is always there: whether it is needed, the whole scan tells.
     plain = given_rows(given, "X")
     rows = prepared(plain, plan.metric, has_zero_rows=True)
-    smallest, largest = rows.min(axis=0), rows.max(axis=0)
-    return Scan(
-        smallest=np.asarray(smallest, dtype=np.float64),
-        largest=np.asarray(largest, dtype=np.float64),
-        sample=np.asarray(rows[wanted], dtype=np.float64),
-        digests=[_digest(plain)],
-    )
+    kinds = (rows.min(axis=0), rows.max(axis=0), rows[wanted])
+    smallest, largest, sample = (np.asarray(part, dtype=np.float64) for part in kinds)
+    return smallest, largest, sample, _digest(plain)
 
 
 def digest(given: Any) -> str:
@@ -114,14 +96,13 @@ def spread(plan: Plan, side: int, chunk: int, given: Any) -> NDArray[np.int64]:
     folder = Folder(plan.folder).below("spread")
     name = f"{side}-{chunk}"
     if not folder.has(f"{name}-starts.npy"):
-        cells = SideCells.load(Folder(plan.folder), side)
+        cells = SideCells.load(plan, side)
         rows = prepared(given_rows(given, "X"), plan.metric, cells.has_zero_rows)
-        large = cells.large(plan)
-        own = large.nearest(padded(cells.rounding(rows)), 1)[:, 0]
+        own = cells.large.nearest(cells.rounded(rows), 1)[:, 0]
         order = np.argsort(own, kind="stable")
         folder.write(f"{name}-points", rows[order])
         folder.write(f"{name}-ids", chunk * plan.chunk_rows + order)
-        counts = np.bincount(own, minlength=len(large))
+        counts = np.bincount(own, minlength=len(cells.large))
         folder.write(f"{name}-starts", np.concatenate([[0], np.cumsum(counts)]).astype(np.int64))
     counts = np.diff(folder.mapped(f"{name}-starts", "iu"))
     return np.asarray(counts, dtype=np.int64)
@@ -131,15 +112,14 @@ def gather(plan: Plan, partition: int, side: int, first: int, last: int, chunks:
     """Store the points of large cells first to last, in the order of the cells; count them."""
     folder = Folder(plan.folder)
     if not folder.has(f"small-{partition}.npz"):
-        cells = SideCells.load(folder, side)
+        cells, parts = SideCells.load(plan, side), []
         points, ids, own = _slices(folder.below("spread"), side, first, last, chunks)
         order = np.argsort(own, kind="stable")
         starts = np.searchsorted(own[order], np.arange(first, last + 1))
-        large, parts = cells.large(plan), []
         for number in range(first, last):
             inside = slice(starts[number - first], starts[number - first + 1])
-            rounded = padded(cells.rounding(points[order[inside]]))
-            places, small = large.split(number, rounded)
+            rounded = cells.rounded(points[order[inside]])
+            places, small = cells.large.split(number, rounded)
             order[inside] = order[inside][places]
             parts.append(small)
         small = SmallCells.joined(parts)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +27,14 @@ from scipy.sparse import csr_array
 
 from truegraph.data.storage import read_json, write_json
 from truegraph.learning.partitioned import block_tasks
-from truegraph.learning.partitioned.block_tasks import Evaluation, largest
+from truegraph.learning.partitioned.block_tasks import joined_blocks, largest
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.folder import Folder, damaged
 from truegraph.learning.partitioned.plan import Plan
 from truegraph.learning.partitioned.searching import Layout
 from truegraph.learning.settings import Settings
-from truegraph.learning.solve.density import CLOSE, NodesAlone
+from truegraph.learning.solve.density import CLOSE, NodesAlone, match_degree
+from truegraph.learning.solve.solver import solve
 from truegraph.progress import Progress
 
 Floats = NDArray[np.float64]
@@ -64,36 +66,25 @@ class State:
     is_stiff: bool = False
 
 
-@dataclass(frozen=True)
 class Total:
-    """The certificate of the whole problem at one set of multipliers."""
+    """The certificate of the whole problem at one set of multipliers.
 
-    primal: float
-    dual: float
-    edges: int
-    steepest: float
-    stiff_share: float
-    stretch: float
-    high: NDArray[np.int64]
-    residuals: Floats
+    What `block_tasks.evaluate` told of the partitions, in their order; of the nodes that are high
+    it keeps so many at most.
+    """
 
-    @classmethod
-    def of(cls, parts: list[Evaluation], n_nodes: int, most: int) -> Total:
-        """Add up what the partitions told, in their order; keep at most so many high nodes."""
-        high = np.concatenate([part.high for part in parts])
-        residuals = np.concatenate([part.residuals for part in parts])
-        kept = largest(residuals, 0.0, most)
-        dual = n_nodes - sum(part.value for part in parts)
-        return cls(
-            primal=dual + sum(part.gap for part in parts),
-            dual=dual,
-            edges=sum(part.edges for part in parts),
-            steepest=max(part.steepest for part in parts),
-            stiff_share=sum(part.stiff for part in parts) / max(1, sum(p.cut for p in parts)),
-            stretch=sum(part.stretch for part in parts) / n_nodes,
-            high=high[kept],
-            residuals=residuals[kept],
+    def __init__(self, parts: list[tuple[Any, ...]], n_nodes: int, most: int) -> None:
+        sums, steepest, high, residuals = zip(*parts, strict=True)
+        value, gap, self.edges, stiff, cut, stretch = (
+            sum(column) for column in zip(*sums, strict=True)
         )
+        self.dual = n_nodes - value
+        self.primal = self.dual + gap
+        self.steepest, self.stretch = max(steepest), stretch / n_nodes
+        self.stiff_share = stiff / max(1, cut)
+        everywhere = np.concatenate(residuals)
+        kept = largest(everywhere, 0.0, most)
+        self.high, self.residuals = np.concatenate(high)[kept], everywhere[kept]
 
     @property
     def relative_gap(self) -> float:
@@ -117,11 +108,11 @@ class Sweeps:
     ) -> None:
         self._plan, self._k = plan, k
         self._executor, self._progress = executor, progress
-        self._degree, self._theta, self._tol = settings.degree, settings.theta, settings.tol
+        self._settings, self._degree, self._tol = settings, settings.degree, settings.tol
         self._max_sweeps = max_sweeps
         self._folder = Folder(plan.folder)
         self._layout = Layout.load(self._folder)
-        self._parts: list[Evaluation] = []
+        self._parts: dict[int, tuple[Any, ...]] = {}
 
     def run(self) -> tuple[State, Total]:
         """Sweep until optimal, stiff or out of sweeps; return where that ended."""
@@ -155,12 +146,30 @@ class Sweeps:
             total = self._evaluated(state, touched)
         return lam, total
 
-    def certified(self, state: State, theta: float, lam: Floats, steps: int) -> tuple[State, Total]:
-        """Take multipliers (n, 2) that were found otherwise for the result."""
-        state = replace(state, sweep=state.sweep + 1, theta=theta, steps=state.steps + steps)
-        self._snapshot(lam)
+    def solved_in_one(self, state: State) -> tuple[State, Total]:
+        """Solve the whole problem in this process, and take that for the result."""
+        candidates, settings = joined_blocks(self._plan, self._k), self._settings
+
+        def on_step(iteration: int, gap: float) -> None:
+            note = f"in one process, step {iteration}, gap {gap:.1e}"
+            self._progress.update(iteration, None, note)
+
+        newton = partial(solve, candidates, max_iter=settings.max_iter, on_step=on_step)
+        if settings.theta is not None:
+            solution = newton(theta=settings.theta, tol=settings.tol)
+        else:
+            degree, theta = settings.degree, state.theta
+            solution = match_degree(candidates, degree, newton, settings.tol, first_theta=theta)
+        state = replace(
+            state,
+            sweep=state.sweep + 1,
+            theta=solution.theta,
+            steps=state.steps + solution.iterations,
+            is_stiff=True,
+        )
+        self._snapshot(solution.point.pairs)
         total = self._evaluated(state)
-        self._save(state, lam)
+        self._save(state, solution.point.pairs)
         return state, total
 
     def _begin(self) -> tuple[State, Floats]:
@@ -170,7 +179,8 @@ class Sweeps:
             state, number = _state(files[-1]), _number(files[-1])
             name = f"solve-{self._k}/multipliers-{number}"
             return state, block_tasks.multipliers(self._plan, name, np.arange(self._plan.n_nodes))
-        theta = self._theta if self._theta is not None else self._first_theta()
+        given = self._settings.theta
+        theta = given if given is not None else self._first_theta()
         lam = np.concatenate(self._on_all(block_tasks.isolated, "start", theta))
         return State(0, theta), lam
 
@@ -210,14 +220,13 @@ class Sweeps:
 
     def _evaluated(self, state: State, touched: NDArray[np.int64] | None = None) -> Total:
         """Evaluate all partitions, or those that changed since they all were."""
-        if touched is None:
-            self._parts, touched = [], np.arange(len(self._layout))
+        touched = np.arange(len(self._layout)) if touched is None else touched
         given = [(self._plan, int(p), self._k, state.theta, self._tol) for p in touched]
         note = f"sweep {state.sweep}"
         found = self._executor.run(block_tasks.evaluate, given, self._progress, note)
-        known = dict(enumerate(self._parts)) | dict(zip(touched.tolist(), found, strict=True))
-        self._parts = [known[p] for p in range(len(self._layout))]
-        total = Total.of(self._parts, self._plan.n_nodes, self._plan.together_points)
+        self._parts |= dict(zip(touched.tolist(), found, strict=True))
+        parts = [self._parts[p] for p in range(len(self._layout))]
+        total = Total(parts, self._plan.n_nodes, self._plan.together_points)
         degree = total.edges / self._plan.n_nodes
         note = f"sweep {state.sweep}, degree {degree:.4g}, gap {total.relative_gap:.1e}"
         self._progress.update(0, None, note)

@@ -34,13 +34,12 @@ from truegraph.data import adjacency as graphs
 from truegraph.errors import InputError
 from truegraph.faces import Shown
 from truegraph.learning import inputs
-from truegraph.learning.posterior import truncated_normal
+from truegraph.learning.posterior import mean_field as truncated_normal
 from truegraph.learning.posterior.chains import Target
-from truegraph.learning.posterior.diagnostics import Diagnostics
 from truegraph.learning.posterior.mean_field import MeanField, MeanFieldPoint
-from truegraph.learning.posterior.samples import GibbsRun, GraphSamples
-from truegraph.learning.search.pair_list import PairList
-from truegraph.progress import Progress, console_progress
+from truegraph.learning.posterior.samples import Diagnostics, GraphSamples
+from truegraph.learning.search.pairs import PairList
+from truegraph.progress import console_progress
 
 if TYPE_CHECKING:
     from truegraph.learning.learned import LearnedGraph
@@ -49,6 +48,7 @@ Floats = NDArray[np.float64]
 
 METHODS = ("mean-field", "gibbs")
 _COLUMNS_AT_ONCE = 20_000
+_MOST_BYTES = 4e9  # of kept draws
 _LEAST_EXCESS = 1e-4  # below, rounding and the solver's tolerance show
 
 
@@ -183,11 +183,11 @@ class GraphPosterior(Shown, ABC):
         GraphSamples
             An iterator over matrices, with `diagnostics`. Ctrl-C ends it early.
         """
-        run = GibbsRun(samples, chains, burn_in, thin, random_state, n_jobs)
-        return run.samples_of(self._target(), Progress())
+        how: Any = {"chains": chains, "burn_in": burn_in, "thin": thin, "n_jobs": n_jobs}
+        return GraphSamples(self._target(), samples, random_state, **how)
 
     def _target(self) -> Target:
-        return Target.of(
+        return Target(
             self._pairs,
             self.graph.certificate.theta,
             self._location,
@@ -293,19 +293,32 @@ class GibbsPosterior(GraphPosterior):
     method = "gibbs"
 
     def __init__(
-        self, graph: LearnedGraph, pairs: PairList, point: MeanFieldPoint, run: GibbsRun
+        self,
+        graph: LearnedGraph,
+        pairs: PairList,
+        point: MeanFieldPoint,
+        samples: int,
+        random_state: Any,
+        progress: bool,
+        **how: Any,
     ) -> None:
         super().__init__(graph, pairs, point)
-        run.check_memory(len(pairs))
-        with console_progress(run.progress) as progress:
-            samples = run.samples_of(self._target(), progress)
-            self._draws = np.empty((run.samples, len(pairs)), dtype=np.float32)
+        needed = 4.0 * len(pairs) * samples
+        if needed > _MOST_BYTES:
+            raise InputError(
+                f"samples={samples} draws of {len(pairs)} pairs take {needed / 1e9:.1f} GB; "
+                f"ask for at most {int(_MOST_BYTES / (4.0 * len(pairs)))}, or go through "
+                "posterior().sample(...) one by one."
+            )
+        with console_progress(progress) as shown:
+            drawn = GraphSamples(self._target(), samples, random_state, progress=shown, **how)
+            self._draws = np.empty((samples, len(pairs)), dtype=np.float32)
             count = 0
-            for count, weights in enumerate(samples.weights, start=1):
+            for count, weights in enumerate(drawn.weights, start=1):
                 self._draws[count - 1] = weights
         self._draws = self._draws[:count]  # fewer after an interrupt
-        self.diagnostics: Diagnostics = samples.diagnostics
-        self._weight_moments, self._degree_moments = samples.moments()
+        self.diagnostics: Diagnostics = drawn.diagnostics
+        self._weight_moments, self._degree_moments = drawn.moments()
 
     def _weights(self) -> tuple[Floats, Floats]:
         return self._weight_moments
@@ -332,7 +345,7 @@ def infer_posterior(
     method: str,
     concentration: float | None,
     excess: float | None,
-    run: GibbsRun,
+    **run: Any,
 ) -> GraphPosterior:
     """Return the posterior of a graph; the arguments are those of `LearnedGraph.posterior`."""
     inputs.check_choice("method", method, METHODS)
@@ -353,7 +366,7 @@ def infer_posterior(
     point, pairs = field.solve(concentration), PairList.of(graph.candidates)
     if method == "mean-field":
         return MeanFieldPosterior(graph, pairs, point)
-    return GibbsPosterior(graph, pairs, point, run)
+    return GibbsPosterior(graph, pairs, point, **run)
 
 
 def usual_concentration(graph: LearnedGraph) -> float:

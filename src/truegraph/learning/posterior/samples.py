@@ -2,6 +2,11 @@
 
 The compiled loops run for a fraction of a second at a time: an interrupt ends the run there, and
 what was drawn before is kept.
+
+R-hat compares the spread between halves of chains with the spread within them: 1 when all agree
+(Vehtari and others, Bayesian Analysis 2021). The effective sample size divides the number of draws
+by the integrated autocorrelation time, cut off where the estimated correlations turn to noise
+(Geyer 1992).
 """
 
 from __future__ import annotations
@@ -25,49 +30,133 @@ from truegraph.errors import ConvergenceWarning, InputError
 from truegraph.faces import Shown
 from truegraph.learning import inputs
 from truegraph.learning.posterior.chains import Chain, Target
-from truegraph.learning.posterior.diagnostics import Diagnostics, effective_sample_size, split_r_hat
 from truegraph.progress import Progress
 from truegraph.runtime.threads import thread_count, thread_limit
+
+LARGEST_R_HAT = 1.05
+SMALLEST_ESS_PER_CHAIN = 25.0
+_FEWEST_SWEEPS = 4  # to cut a chain into halves that have a spread
+
+
+@dataclass(frozen=True)
+class Diagnostics:
+    """How a run of Gibbs sampling went.
+
+    Attributes
+    ----------
+    draws : int
+        Graphs drawn, all chains together.
+    chains, sweeps, burn_in : int
+        Chains, and sweeps over all pairs per chain after and before the first draw.
+    r_hat : float
+        Largest R-hat over the pairs that were followed and over the total weight; NaN if there
+        were too few sweeps to tell.
+    ess, ess_min : float
+        Effective sample size of all sweeps together: the median over the followed pairs, and the
+        least over them and the total weight.
+    followed : int
+        How many pairs were followed: all of a small graph; of a large one some at random, and
+        those at the nodes of smallest degree, which mix worst.
+    stuck : int
+        Weights that could not be drawn and were left as they were; always 0 unless numbers
+        overflow.
+    seconds : float
+    interrupted : bool
+        Whether the run was stopped before all draws were made.
+    """
+
+    draws: int
+    chains: int
+    sweeps: int
+    burn_in: int
+    r_hat: float
+    ess: float
+    ess_min: float
+    followed: int
+    stuck: int
+    seconds: float
+    interrupted: bool
+
+    def warn(self, stacklevel: int = 2) -> None:
+        """Warn if the draws should not be trusted."""
+        problems = []
+        if not self.r_hat <= LARGEST_R_HAT:
+            problems.append(f"R-hat is {self.r_hat:.3f}, above {LARGEST_R_HAT}")
+        if not self.ess_min >= SMALLEST_ESS_PER_CHAIN * self.chains:
+            problems.append(
+                f"the smallest effective sample size is {self.ess_min:.0f}, below "
+                f"{SMALLEST_ESS_PER_CHAIN * self.chains:.0f}"
+            )
+        if self.stuck:
+            problems.append(f"{self.stuck} weights could not be drawn")
+        if problems:
+            warnings.warn(
+                f"the chains have not mixed after {self.sweeps} sweeps: {'; '.join(problems)}. "
+                "Raise thin or burn_in, or lower the concentration",
+                ConvergenceWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
+def split_r_hat(traces: Floats) -> Floats:
+    """Return R-hat of each quantity, from halves of the chains."""
+    half = traces.shape[1] // 2
+    if traces.shape[1] < _FEWEST_SWEEPS:
+        return np.full(traces.shape[2], np.nan)
+    halves = np.concatenate([traces[:, :half], traces[:, -half:]])
+    within = halves.var(axis=1, ddof=1).mean(axis=0)
+    between = halves.mean(axis=1).var(axis=0, ddof=1)
+    ratio = np.divide(between, within, out=np.full(within.size, np.inf), where=within > 0.0)
+    ratio[(within == 0.0) & (between == 0.0)] = 1.0 / half
+    return np.sqrt((half - 1.0) / half + ratio)
+
+
+def effective_sample_size(traces: Floats) -> Floats:
+    """Return the effective sample size of each quantity, all chains together."""
+    chains, sweeps, quantities = traces.shape
+    if sweeps < _FEWEST_SWEEPS:
+        return np.full(quantities, np.nan)
+    covariance = _autocovariance(traces).mean(axis=0)
+    within = covariance[0] * sweeps / (sweeps - 1.0)
+    total = covariance[0].copy()
+    if chains > 1:
+        total += traces.mean(axis=1).var(axis=0, ddof=1)
+    total[total == 0.0] = 1.0
+    correlation = 1.0 - (within - covariance) / total
+    correlation[0] = 1.0
+    # Sums over pairs of lags are positive and fall (Geyer); the first that is not ends the sum.
+    pairs = correlation[: sweeps // 2 * 2].reshape(-1, 2, quantities).sum(axis=1)
+    is_signal = np.logical_and.accumulate(pairs > 0.0, axis=0)
+    falling = np.minimum.accumulate(np.where(is_signal, pairs, 0.0), axis=0)
+    time = np.maximum(2.0 * falling.sum(axis=0) - 1.0, 1.0 / np.log10(chains * sweeps))
+    return chains * sweeps / time
+
+
+def _autocovariance(traces: Floats) -> Floats:
+    """Return the autocovariance of every chain at all lags, biased, along axis 1."""
+    sweeps = traces.shape[1]
+    centred = traces - traces.mean(axis=1, keepdims=True)
+    spectrum = np.fft.rfft(centred, n=2 * sweeps, axis=1)
+    power = spectrum.real**2 + spectrum.imag**2
+    return np.fft.irfft(power, n=2 * sweeps, axis=1)[:, :sweeps] / sweeps
+
 
 Floats = NDArray[np.float64]
 
 _USUAL_SWEEPS = 200  # per chain: with fewer, R-hat is above 1.05 by chance
-_MOST_BYTES = 4e9  # of kept draws
 
 
-@dataclass(frozen=True)
-class GibbsRun:
-    """How to draw, see `GraphPosterior.sample`; checked."""
-
-    samples: int
-    chains: int
-    burn_in: int
-    thin: int | None
-    random_state: Any
-    n_jobs: int | None
-    progress: bool = False
-
-    def __post_init__(self) -> None:
-        least = {"samples": 1, "chains": 1, "burn_in": 0, "thin": 1}
-        for name, smallest in least.items():
-            if name != "thin" or self.thin is not None:
-                gate.whole_number(name, getattr(self, name), at_least=smallest)
-        inputs.check_seed(self.random_state)
-        inputs.check_threads(self.n_jobs)
-
-    def check_memory(self, pairs: int) -> None:
-        """Raise unless the draws of `pairs` pairs fit into memory."""
-        needed = 4.0 * pairs * self.samples
-        if needed > _MOST_BYTES:
-            raise InputError(
-                f"samples={self.samples} draws of {pairs} pairs take {needed / 1e9:.1f} GB; "
-                f"ask for at most {int(_MOST_BYTES / (4.0 * pairs))}, or go through "
-                "posterior().sample(...) one by one."
-            )
-
-    def samples_of(self, target: Target, progress: Progress) -> GraphSamples:
-        """Return the iterator over the draws."""
-        return GraphSamples(target, self, progress)
+def check_draws(
+    samples: Any, random_state: Any, chains: Any, burn_in: Any, thin: Any, n_jobs: Any
+) -> None:
+    """Check what a user asks of Gibbs sampling."""
+    least = {"samples": (samples, 1), "chains": (chains, 1), "burn_in": (burn_in, 0)}
+    if thin is not None:
+        least["thin"] = (thin, 1)
+    for name, (value, smallest) in least.items():
+        gate.whole_number(name, value, at_least=smallest)
+    inputs.check_seed(random_state)
+    inputs.check_threads(n_jobs)
 
 
 class GraphSamples(Shown, Iterator[csr_array]):
@@ -91,16 +180,29 @@ class GraphSamples(Shown, Iterator[csr_array]):
     progress : Progress
     """
 
-    def __init__(self, target: Target, run: GibbsRun, progress: Progress) -> None:
-        self._target, self._samples, self._burn_in = target, run.samples, run.burn_in
-        rounds = math.ceil(run.samples / run.chains)
-        self._thin = math.ceil(_USUAL_SWEEPS / rounds) if run.thin is None else run.thin
-        with thread_limit(run.n_jobs):
-            self._threads = min(run.chains, thread_count())
-        seed = int(check_random_state(run.random_state).randint(2**31 - 1))
-        streams = np.random.SeedSequence(seed).spawn(run.chains)
+    def __init__(
+        self,
+        target: Target,
+        samples: int,
+        random_state: Any,
+        *,
+        chains: int,
+        burn_in: int,
+        thin: int | None,
+        n_jobs: int | None,
+        progress: Progress | None = None,
+    ) -> None:
+        check_draws(samples, random_state, chains, burn_in, thin, n_jobs)
+        self._target, self._samples, self._burn_in = target, samples, burn_in
+        self._thin = (
+            math.ceil(_USUAL_SWEEPS / math.ceil(samples / chains)) if thin is None else thin
+        )
+        with thread_limit(n_jobs):
+            self._threads = min(chains, thread_count())
+        seed = int(check_random_state(random_state).randint(2**31 - 1))
+        streams = np.random.SeedSequence(seed).spawn(chains)
         self._chains = [Chain(target, np.random.default_rng(stream)) for stream in streams]
-        self._progress = progress
+        self._progress = progress or Progress()
         self._drawn, self._seconds, self._interrupted = 0, 0.0, False
         self.weights = self._draws()
 

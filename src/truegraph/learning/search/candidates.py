@@ -3,6 +3,10 @@
 Every node lists its nearest neighbours; the union of the lists, in both directions, is the
 candidate graph, a symmetric CSR matrix whose stored entries (zeros included) are distances, which
 can be made relative to how near a node's neighbours are (Zelnik-Manor and Perona, 2004).
+
+What an approximate search missed is measured on a sample: the recall below which one node in 20
+lies, and the objective. A missing pair with (lam_i + lam_j) / 2 > theta z would lower the bound
+by that slack squared; the sum over the sample, scaled to all nodes, estimates what was lost.
 """
 
 from __future__ import annotations
@@ -16,10 +20,65 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.inputs import require_candidates
+from truegraph.learning.search.approximate import recalls
 from truegraph.learning.search.distances import Distance
-from truegraph.learning.search.masks import masked_pattern
-from truegraph.learning.search.neighbours import all_neighbours
+from truegraph.learning.search.neighbours import RECALL_SAMPLE, ExactSearch, all_neighbours
+from truegraph.learning.search.pairs import masked_pattern
+from truegraph.learning.search.sketch import true_neighbours
 from truegraph.runtime.compiled import compiled
+
+LOW_SHARE = 0.05  # of the sampled nodes have a recall below the low quantile
+
+
+def low_quantile(shares: NDArray[np.float64]) -> float:
+    """Return the recall below which one in twenty nodes lies."""
+    return float(np.quantile(shares, LOW_SHARE, method="lower"))
+
+
+def completeness(
+    lists: NeighbourLists,
+    distance: Distance,
+    candidates: csr_array,
+    multipliers: NDArray[np.float64],
+    theta: float,
+    scales: NDArray[np.float64] | None = None,
+    known: tuple[NDArray[np.int64], NDArray[np.int32]] | None = None,
+) -> tuple[float, float]:
+    """Return the low quantile of the recall, and the estimate of what the objective lost."""
+    nodes = candidates.shape[0]
+    if known is None:
+        rng = np.random.default_rng(0)
+        sample = np.sort(rng.choice(nodes, size=min(nodes, RECALL_SAMPLE), replace=False))
+        k, queries = int(lists.lengths[sample].max()), distance.queries[sample]
+        if lists.engine == "sketch":
+            known = sample, true_neighbours(queries, distance.base, sample, k)
+        else:
+            known = sample, ExactSearch(distance.base).query(queries, sample, k)
+    sample, truth = known
+    k = truth.shape[1]
+    shares = recalls(_table(lists, sample, k), truth)
+    rows = np.repeat(sample, k)
+    columns = truth.ravel().astype(np.int64)
+    rows_of = zip(candidates.indptr[rows], candidates.indptr[rows + 1], columns, strict=True)
+    new = np.array([c not in candidates.indices[a:b] for a, b, c in rows_of], dtype=np.bool_)
+    rows, columns = rows[new], columns[new]
+    values = distance._between(rows, columns)
+    if scales is not None:
+        values = values / (scales[rows] * scales[columns])
+    slack = 0.5 * (multipliers[rows] + multipliers[columns]) - theta * values
+    # A pair may be missing from the list of either end: half of it is found from each.
+    missed = 0.5 * float(np.sum(np.maximum(0.0, slack) ** 2)) * nodes / sample.size
+    return low_quantile(shares), missed
+
+
+def _table(lists: NeighbourLists, sample: NDArray[np.int64], k: int) -> NDArray[np.int32]:
+    """Return the lists of some nodes as a table (sample, k), with -1 where there is nothing."""
+    out = np.full((sample.size, k), -1, dtype=np.int32)
+    for row, node in enumerate(sample):
+        own = lists.ids[lists.start[node] : lists.start[node + 1]][:k]
+        out[row, : own.size] = own
+    return out
+
 
 _PAIR_BLOCK = 1 << 20
 #: Up to so many nodes "auto" searches exactly (benchmarks/graph_learning.py).

@@ -156,7 +156,37 @@ class _PermutedDistance(Distance):
         return self._distance._between(self._order[rows], self._order[columns])
 
 
-class EmbeddingDistance(Distance):
+class _PointDistance(Distance):
+    """Squared Euclidean distance of vectors, one per node."""
+
+    _points: Points
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return int(self._points.shape[0])
+
+    @property
+    def queries(self) -> Points:
+        """The points; for the cosine rows of length sqrt(1/2), of squared distance 1 - cos."""
+        return self._points
+
+    @property
+    def base(self) -> Points:
+        """As `queries`."""
+        return self._points
+
+    def permuted(self, order: NDArray[Any]) -> Distance:
+        """Return the same distance with node order[i] as node i."""
+        made = copy(self)
+        made._points = self._points[gate.indices("order", order, self.n_nodes)]
+        return made
+
+    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
+        return squared_distances(self._points, rows, columns)
+
+
+class EmbeddingDistance(_PointDistance):
     """Squared Euclidean distance between the rows of an embedding (the paper's D1).
 
     Parameters
@@ -171,39 +201,14 @@ class EmbeddingDistance(Distance):
         self._largest: float | None = None
         check_squares(self._points)
 
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return int(self._points.shape[0])
-
     def largest(self) -> float:
         """Return the largest distance between two different nodes; it is searched for once."""
         if self._largest is None:
             self._largest = super().largest()
         return self._largest
 
-    @property
-    def queries(self) -> Points:
-        """The points themselves."""
-        return self._points
 
-    @property
-    def base(self) -> Points:
-        """The points themselves."""
-        return self._points
-
-    def permuted(self, order: NDArray[Any]) -> EmbeddingDistance:
-        """Return the same distance with node order[i] as node i."""
-        made = copy(self)
-        made._points = self._points[gate.indices("order", order, self.n_nodes)]
-        return made
-
-    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        """Return the squared distances of the points."""
-        return squared_distances(self._points, rows, columns)
-
-
-class CosineDistance(Distance):
+class CosineDistance(_PointDistance):
     """One minus the cosine of the angle between two rows.
 
     A row of zeros has no direction: it is at distance 1 from every other row and 0 from its like.
@@ -216,32 +221,7 @@ class CosineDistance(Distance):
     """
 
     def __init__(self, points: ArrayLike | csr_array, *, name: str = "points") -> None:
-        self._directions = unit_rows(checked_points(points, name)) * np.sqrt(0.5)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes."""
-        return int(self._directions.shape[0])
-
-    @property
-    def queries(self) -> Points:
-        """Rows of length sqrt(1/2), whose squared distance is 1 - cos."""
-        return self._directions
-
-    @property
-    def base(self) -> Points:
-        """Rows of length sqrt(1/2), whose squared distance is 1 - cos."""
-        return self._directions
-
-    def permuted(self, order: NDArray[Any]) -> CosineDistance:
-        """Return the same distance with node order[i] as node i."""
-        made = copy(self)
-        made._directions = self._directions[gate.indices("order", order, self.n_nodes)]
-        return made
-
-    def _between(self, rows: NDArray[Any], columns: NDArray[Any]) -> Floats:
-        """Return 1 - cos(x_i, x_j)."""
-        return squared_distances(self._directions, rows, columns)
+        self._points = unit_rows(checked_points(points, name)) * np.sqrt(0.5)
 
 
 def distance_of(points: ArrayLike | csr_array, metric: str, name: str = "points") -> Distance:

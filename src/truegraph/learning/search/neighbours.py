@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.search.approximate import (
-    ApproximateSearch,
+    CellSearch,
     Indices,
-    approximate_search,
     recall_of,
     tune,
 )
-from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.learning.search.cells import offer, sort_list
 from truegraph.learning.search.points import Points
 from truegraph.learning.search.sketch import SketchSearch, true_neighbours
 from truegraph.progress import Progress
@@ -167,7 +166,7 @@ def all_neighbours(
     truth = _in_blocks(exact, queries[sample], own[sample], k, Progress())
     del exact
     if search is None:
-        search = approximate_search(base, engine, seed=int(random_state.integers(2**31)))
+        search = CellSearch(base, int(random_state.integers(2**31)))
     tune(search, queries[sample], own[sample], truth)
     found = _in_blocks(search, queries, own, k, progress)
     return found, recall_of(found[sample], truth)
@@ -193,7 +192,7 @@ def _by_sketch(
 
 
 def _in_blocks(
-    search: ExactSearch | ApproximateSearch | SketchSearch,
+    search: ExactSearch | CellSearch | SketchSearch,
     queries: Points,
     own: NDArray[np.integer[Any]],
     k: int,

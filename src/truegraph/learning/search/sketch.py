@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from truegraph.learning.search.approximate import WANTED_RECALL, CellSearch, recall_of, tune
-from truegraph.learning.search.heaps import offer, sort_list
+from truegraph.learning.search.cells import offer, sort_list
 from truegraph.learning.search.points import Points
 from truegraph.progress import Progress
 from truegraph.runtime.compiled import compiled

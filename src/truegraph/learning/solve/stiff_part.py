@@ -19,8 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from truegraph.learning.solve.block_point import BlockPoint, block_candidates
-from truegraph.learning.solve.dual import DualPoint, Problem
+from truegraph.learning.solve.dual import BlockPoint, DualPoint, Problem, block_candidates
 from truegraph.learning.solve.kernels import slack_of
 from truegraph.learning.solve.newton import Newton
 from truegraph.runtime.compiled import compiled
