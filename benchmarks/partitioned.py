@@ -29,24 +29,17 @@ import numpy as np
 from sklearn.decomposition import PCA
 
 from truegraph import load_dataset
+from truegraph.learning.learner import GraphLearner
 from truegraph.learning.partitioned.executors import InProcess
-from truegraph.learning.partitioned.learn import PartitionedRun, check_options
+from truegraph.learning.partitioned.learn import PartitionedRun, check_parameters
+from truegraph.learning.partitioned.plan import make_plan
 from truegraph.learning.partitioned.sources import as_source
 from truegraph.progress import Progress
 from truegraph.runtime.memory import peak_memory_mb
 
 WAYS = ("one", "here", "cluster")
 DEGREE = 10
-OPTIONS = {
-    "degree": DEGREE,
-    "theta": None,
-    "metric": "sqeuclidean",
-    "scope": "candidates",
-    "tol": 1e-6,
-    "candidate_ratio": 3.0,
-    "random_state": 0,
-    "n_jobs": None,
-}
+LEARNER = GraphLearner(DEGREE, graph_model="paper", random_state=0)
 
 
 def synthetic(count: int, dimension: int = 16) -> np.ndarray:
@@ -147,18 +140,13 @@ def count_sweeps() -> None:
     for name, points in (("synthetic", synthetic(100_000)), ("MNIST", _mnist())):
         for partitions in (16, 64, 256):
             with tempfile.TemporaryDirectory() as folder:
-                graph = PartitionedRun(
-                    [as_source("X", points)],
-                    check_options(dict(OPTIONS)),
-                    metric="sqeuclidean",
-                    seed=0,
-                    memory=1e9,
-                    storage=Path(folder),
-                    executor=InProcess(),
-                    progress=Progress(),
-                    sizes=(256, 64),
-                    points_per_partition=len(points) // partitions,
-                ).run()
+                sources, settings = [as_source("X", points)], check_parameters(LEARNER)
+                size = len(points) // partitions
+                plan = make_plan(
+                    sources, settings, "sqeuclidean", 0, 1e9, Path(folder), (256, 64), size
+                )
+                run = PartitionedRun(plan, sources, settings, 1e9, InProcess(), Progress())
+                graph = run.run()
                 certificate = graph.certificate
                 row = {
                     "data": f"{name} {len(points):,} x {points.shape[1]}",

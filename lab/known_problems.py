@@ -17,15 +17,24 @@ True
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from truegraph import gate
+from truegraph import LearnedGraph, gate, learn_graph
 from truegraph.data.adjacency import as_adjacency
+from truegraph.learning.settings import OPTIONS
 
 Floats = NDArray[np.float64]
+
+
+def paper_graph(X: Any, degree: float | str = "auto", **parameters: Any) -> LearnedGraph:
+    """Learn the graph of the paper's plain model; rare options are given by name, too."""
+    options = {name: parameters.pop(name) for name in [*parameters] if name in OPTIONS}
+    given = {**parameters.pop("options", {}), **options}
+    return learn_graph(X, degree, graph_model="paper", options=given, **parameters)
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import block_diag, csr_array
 
-from truegraph import InputError, LearnedGraph, learn_graph
+from truegraph import InputError, LearnedGraph
 from truegraph.learning import clusters as methods
 
 
@@ -25,7 +26,7 @@ def test_clusters_are_the_groups_that_hold_together(
 
 def graph(**options: float) -> LearnedGraph:
     X = np.random.default_rng(0).normal(size=(40, 2)) + np.repeat([0, 9], 20)[:, None]
-    return learn_graph(X, graph_model="paper", degree=4, **options)
+    return paper_graph(X, degree=4, **options)
 
 
 def test_a_graph_has_clusters_of_falling_size() -> None:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse.csgraph import connected_components
 
 from truegraph import InputError, learn_bipartite_graph, learn_graph
@@ -19,7 +20,7 @@ def components(graph) -> int:
 
 
 def test_without_the_options_nothing_is_added() -> None:
-    graph = learn_graph(CLUSTERS, graph_model="paper", degree=4)
+    graph = paper_graph(CLUSTERS, degree=4)
     assert components(graph) >= 4
     assert graph.certificate.added_edges == 0
     assert graph.certificate.gap_with_added is None
@@ -27,8 +28,8 @@ def test_without_the_options_nothing_is_added() -> None:
 
 @pytest.mark.parametrize("options", [{}, {"local_scaling": 5}, {"mutual": True}])
 def test_distant_clusters_are_joined_by_their_nearest_pairs(options: dict) -> None:
-    plain = learn_graph(CLUSTERS, 4, graph_model="paper", options=options)
-    graph = learn_graph(CLUSTERS, 4, graph_model="paper", options={**options, "connected": True})
+    plain = paper_graph(CLUSTERS, 4, options=options)
+    graph = paper_graph(CLUSTERS, 4, options={**options, "connected": True})
     assert components(graph) == 1
     added = graph.n_edges - plain.n_edges
     assert added == graph.certificate.added_edges == components(plain) - 1
@@ -41,24 +42,15 @@ def test_distant_clusters_are_joined_by_their_nearest_pairs(options: dict) -> No
 
 def test_two_clusters_are_joined_at_their_nearest_points() -> None:
     points = np.concatenate([np.arange(8.0), 100.0 + np.arange(8.0)])[:, None]
-    graph = learn_graph(
-        points, graph_model="paper", degree=2, options={"candidate_ratio": 1.0, "connected": True}
-    )
+    graph = paper_graph(points, degree=2, candidate_ratio=1.0, connected=True)
     assert components(graph) == 1
     assert graph.adjacency[7, 8] > 0.0
     assert graph.edge_distances()[7, 8] == pytest.approx(93.0**2)
 
 
 def test_components_are_joined_by_the_pairs_nearest_to_an_edge() -> None:
-    plain = learn_graph(
-        CLUSTERS[:80], graph_model="paper", degree=4, options={"candidate_ratio": 80 / 4}
-    )
-    graph = learn_graph(
-        CLUSTERS[:80],
-        graph_model="paper",
-        degree=4,
-        options={"candidate_ratio": 80 / 4, "connected": True},
-    )
+    plain = paper_graph(CLUSTERS[:80], degree=4, candidate_ratio=80 / 4)
+    graph = paper_graph(CLUSTERS[:80], degree=4, candidate_ratio=80 / 4, connected=True)
     n_parts, part = connected_components(plain.adjacency, directed=False)
     edges = (graph.adjacency - plain.adjacency).tocoo()
     real = (edges.data > 0.0) & (edges.row < edges.col)
@@ -72,8 +64,8 @@ def test_components_are_joined_by_the_pairs_nearest_to_an_edge() -> None:
 
 
 def test_every_node_gets_its_smallest_degree() -> None:
-    plain = learn_graph(CLUSTERS, graph_model="paper", degree=4)
-    graph = learn_graph(CLUSTERS, graph_model="paper", degree=4, options={"min_degree": 4})
+    plain = paper_graph(CLUSTERS, degree=4)
+    graph = paper_graph(CLUSTERS, degree=4, min_degree=4)
     counts = np.diff(graph.adjacency.indptr)
     assert np.diff(plain.adjacency.indptr).min() < 4
     assert counts.min() == 4
@@ -84,9 +76,7 @@ def test_every_node_gets_its_smallest_degree() -> None:
 
 
 def test_the_gap_with_the_added_edges_is_that_of_the_returned_graph() -> None:
-    graph = learn_graph(
-        CLUSTERS, graph_model="paper", degree=4, options={"connected": True, "min_degree": 3}
-    )
+    graph = paper_graph(CLUSTERS, degree=4, connected=True, min_degree=3)
     certificate = graph.certificate
     z, w = graph.edge_distances().data, graph.adjacency.data
     degrees = np.asarray(graph.adjacency.sum(axis=1)).ravel()
@@ -99,13 +89,9 @@ def test_the_gap_with_the_added_edges_is_that_of_the_returned_graph() -> None:
 
 def test_given_pairs_must_suffice() -> None:
     points = np.concatenate([np.arange(8.0), 100.0 + np.arange(8.0)])[:, None]
-    near = learn_graph(
-        points, graph_model="paper", degree=2, options={"candidate_ratio": 1.0}
-    ).candidates
+    near = paper_graph(points, degree=2, candidate_ratio=1.0).candidates
     with pytest.raises(InputError, match=r"leave 2 components; offer more pairs"):
-        learn_graph(
-            near, graph_model="paper", degree=2, metric="precomputed", options={"connected": True}
-        )
+        paper_graph(near, degree=2, metric="precomputed", connected=True)
 
 
 def test_users_and_items_are_joined_by_candidates() -> None:
@@ -131,7 +117,7 @@ def test_users_and_items_are_joined_by_candidates() -> None:
 )
 def test_options_that_cannot_be_are_named(options: dict, message: str) -> None:
     with pytest.raises(InputError, match=message):
-        learn_graph(CLUSTERS, graph_model="paper", degree=4, **options)
+        paper_graph(CLUSTERS, degree=4, **options)
 
 
 def test_min_degree_beyond_the_usual_lists_is_honoured_or_refused() -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 
-from truegraph import LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph import LearnedGraph
 from truegraph.learning import (
     CosineDistance,
     Distance,
@@ -44,18 +45,8 @@ def points_of(kind: str) -> np.ndarray:
 @pytest.mark.parametrize("ratio", [1.0, 3.0])
 def test_it_equals_the_dense_solve(kind: str, theta: float, ratio: float) -> None:
     points = points_of(kind)
-    dense = learn_graph(
-        squared_distances(points),
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": theta, "tol": 1e-12},
-    )
-    graph = learn_graph(
-        points,
-        graph_model="paper",
-        scope="global",
-        options={"theta": theta, "candidate_ratio": ratio, "tol": 1e-12},
-    )
+    dense = paper_graph(squared_distances(points), metric="precomputed", theta=theta, tol=1e-12)
+    graph = paper_graph(points, scope="global", theta=theta, candidate_ratio=ratio, tol=1e-12)
     assert dense.certificate.scope == graph.certificate.scope == "global"
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
     assert graph.certificate.primal == pytest.approx(dense.certificate.primal, rel=1e-9)
@@ -64,19 +55,10 @@ def test_it_equals_the_dense_solve(kind: str, theta: float, ratio: float) -> Non
 @pytest.mark.parametrize("kind", ["normal", "heavy tail"])
 def test_a_wanted_degree_is_met_among_all_pairs(kind: str) -> None:
     points = points_of(kind)
-    graph = learn_graph(
-        points,
-        graph_model="paper",
-        degree=4,
-        scope="global",
-        options={"candidate_ratio": 1.0, "tol": 1e-12},
-    )
+    graph = paper_graph(points, degree=4, scope="global", candidate_ratio=1.0, tol=1e-12)
     assert graph.certificate.degree == pytest.approx(4.0, rel=0.01)
-    dense = learn_graph(
-        squared_distances(points),
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": graph.certificate.theta, "tol": 1e-12},
+    dense = paper_graph(
+        squared_distances(points), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
     )
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
 
@@ -93,20 +75,12 @@ def test_ties_and_a_wanted_degree(kind: str, metric: str, ratio: float) -> None:
         "pairs": np.repeat(rng.normal(size=(15, 2)), 2, axis=0),
         "zeros and ones": (rng.random((40, 6)) < 0.3).astype(float),
     }[kind]
-    graph = learn_graph(
-        points,
-        graph_model="paper",
-        degree=3,
-        metric=metric,
-        scope="global",
-        options={"candidate_ratio": ratio, "tol": 1e-12},
+    graph = paper_graph(
+        points, degree=3, metric=metric, scope="global", candidate_ratio=ratio, tol=1e-12
     )
     distance = CosineDistance(points) if metric == "cosine" else EmbeddingDistance(points)
-    dense = learn_graph(
-        all_values(distance),
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": graph.certificate.theta, "tol": 1e-12},
+    dense = paper_graph(
+        all_values(distance), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
     )
     assert graph.certificate.scope == "global"
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
@@ -123,17 +97,13 @@ def violated_pairs(points: np.ndarray, multipliers: np.ndarray, theta: float) ->
 def test_a_short_list_is_not_called_global(kind: str) -> None:
     """With lists as short as the wanted degree the optimum needs pairs outside them."""
     points = points_of(kind)
-    short = learn_graph(
-        points, graph_model="paper", degree=6, options={"candidate_ratio": 1.0, "tol": 1e-12}
-    )
+    short = paper_graph(points, degree=6, candidate_ratio=1.0, tol=1e-12)
     theta = short.certificate.theta
     violated = violated_pairs(points, short.multipliers, theta)
     among_candidates = (short.adjacency.nnz) // 2
     assert violated > among_candidates
     assert short.certificate.scope == "candidates"
-    best = learn_graph(
-        points, graph_model="paper", scope="global", options={"theta": theta, "tol": 1e-12}
-    )
+    best = paper_graph(points, scope="global", theta=theta, tol=1e-12)
     assert best.certificate.primal < short.certificate.primal - 1e-3
 
 
@@ -142,15 +112,13 @@ def test_a_short_list_is_not_called_global(kind: str) -> None:
 def test_global_is_claimed_only_where_it_is_true(kind: str, ratio: float) -> None:
     """The cheap proof may miss an optimum, but never claims one that is none."""
     points = points_of(kind)
-    graph = learn_graph(
-        points, graph_model="paper", degree=5, options={"candidate_ratio": ratio, "tol": 1e-12}
-    )
+    graph = paper_graph(points, degree=5, candidate_ratio=ratio, tol=1e-12)
     if graph.certificate.scope == "global":
-        dense = learn_graph(
+        dense = paper_graph(
             squared_distances(points),
-            graph_model="paper",
             metric="precomputed",
-            options={"theta": graph.certificate.theta, "tol": 1e-12},
+            theta=graph.certificate.theta,
+            tol=1e-12,
         )
         assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
     else:
@@ -160,31 +128,9 @@ def test_global_is_claimed_only_where_it_is_true(kind: str, ratio: float) -> Non
 def test_approximate_search_is_never_called_global() -> None:
     points = np.random.default_rng(32).normal(size=(500, 3))
     for engine in ("ivf", "sketch"):
-        graph = learn_graph(
-            points,
-            graph_model="paper",
-            degree=4,
-            candidates=engine,
-            random_state=0,
-            options={"candidate_ratio": 10},
-        )
+        graph = paper_graph(points, degree=4, candidates=engine, random_state=0, candidate_ratio=10)
         assert graph.certificate.scope == "candidates"
         assert graph.certificate.search == engine
-
-
-@pytest.mark.parametrize("theta", [0.3, 3.0])
-def test_users_and_items(theta: float) -> None:
-    rng = np.random.default_rng(33)
-    users, items = rng.normal(size=(40, 2)), rng.standard_t(1.5, size=(70, 2))
-    values = ((users[:, None] - items) ** 2).sum(axis=2)
-    dense = learn_bipartite_graph(
-        values, metric="precomputed", options={"theta": theta, "tol": 1e-12}
-    )
-    graph = learn_bipartite_graph(
-        users, items, scope="global", options={"theta": theta, "candidate_ratio": 1.0, "tol": 1e-12}
-    )
-    assert graph.certificate.scope == dense.certificate.scope == "global"
-    assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
 
 
 def test_the_papers_distance_on_small_data() -> None:
@@ -193,14 +139,9 @@ def test_the_papers_distance_on_small_data() -> None:
     distance = SumDistance(
         EmbeddingDistance(rng.normal(size=(200, 4))), LabelDisagreement.from_shares(shares)
     )
-    graph = learn_graph(
-        distance, graph_model="paper", degree=8, scope="global", options={"tol": 1e-12}
-    )
-    dense = learn_graph(
-        all_values(distance),
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": graph.certificate.theta, "tol": 1e-12},
+    graph = paper_graph(distance, degree=8, scope="global", tol=1e-12)
+    dense = paper_graph(
+        all_values(distance), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
     )
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
     assert graph.certificate.degree == pytest.approx(8.0, rel=0.01)
@@ -209,16 +150,11 @@ def test_the_papers_distance_on_small_data() -> None:
 @pytest.mark.large
 @pytest.mark.parametrize("degree", [100, 200])
 def test_the_papers_distance_on_cora(cora_distance: SumDistance, degree: float) -> None:
-    graph = learn_graph(
-        cora_distance, graph_model="paper", degree=degree, scope="global", options={"tol": 1e-12}
-    )
+    graph = paper_graph(cora_distance, degree=degree, scope="global", tol=1e-12)
     assert graph.certificate.scope == "global"
     assert graph.certificate.degree == pytest.approx(degree, rel=0.01)
-    dense = learn_graph(
-        all_values(cora_distance),
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": graph.certificate.theta, "tol": 1e-12},
+    dense = paper_graph(
+        all_values(cora_distance), metric="precomputed", theta=graph.certificate.theta, tol=1e-12
     )
     assert dense.certificate.candidate_pairs == 2485 * 2484 // 2
     assert abs(graph.adjacency - dense.adjacency).max() < 1e-6
@@ -227,7 +163,7 @@ def test_the_papers_distance_on_cora(cora_distance: SumDistance, degree: float) 
 @pytest.mark.large
 def test_the_usual_lists_are_too_short_for_the_papers_distance(cora_distance: SumDistance) -> None:
     """Three times the wanted degree leaves tens of thousands of pairs that ask for weight."""
-    short = learn_graph(cora_distance, graph_model="paper", degree=10)
+    short = paper_graph(cora_distance, degree=10)
     assert short.certificate.scope == "candidates"
     lam, values = short.multipliers, all_values(cora_distance)
     asking = 0.5 * (lam[:, None] + lam) > short.certificate.theta * values
@@ -242,7 +178,7 @@ def test_the_papers_solver_finds_the_missing_pairs_too(degree: Any, theta: Any) 
 
     def learned(scope: str, **options: Any) -> LearnedGraph:
         options |= {"theta": theta, "candidate_ratio": 1.0, "max_iter": 20_000}
-        return learn_graph(points, degree, graph_model="paper", scope=scope, options=options)
+        return paper_graph(points, degree, scope=scope, options=options)
 
     paper, newton = learned("global", solver="primal-dual"), learned("global")
     assert paper.certificate.scope == newton.certificate.scope == "global"

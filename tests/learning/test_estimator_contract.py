@@ -69,24 +69,6 @@ def test_transform_is_for_the_data_of_fit_only() -> None:
         learner.transform(POINTS + 1e-9)
 
 
-def test_fit_returns_the_learner_and_ignores_y() -> None:
-    learner = GraphLearner(graph_model="paper", degree=5)
-    assert learner.fit(POINTS, y=np.arange(60)) is learner
-    assert (
-        learner.adjacency_ != GraphLearner(graph_model="paper", degree=5).fit(POINTS).adjacency_
-    ).nnz == 0
-
-
-def test_the_constructor_stores_its_arguments_untouched() -> None:
-    options = {
-        "degree": "not a number",
-        "metric": object(),
-        "options": {"tol": -1, "max_iter": [1]},
-    }
-    learner = GraphLearner(**options)
-    assert {name: getattr(learner, name) for name in options} == options
-
-
 def test_clone_and_parameters() -> None:
     learner = GraphLearner(
         graph_model="paper", degree=7, metric="cosine", random_state=3, options={"tol": 1e-4}
@@ -129,10 +111,3 @@ def test_masks_go_through_fit() -> None:
         POINTS, forbidden_pairs=forbidden
     )
     assert (through != learner.adjacency_).nnz == 0
-
-
-def test_fitting_again_forgets_the_first_data() -> None:
-    learner = GraphLearner(graph_model="paper", degree=3).fit(POINTS)
-    learner.fit(POINTS[:20, :2])
-    assert learner.n_features_in_ == 2
-    assert learner.adjacency_.shape == (20, 20)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import GraphLearner, InputError, learn_graph
+from truegraph import GraphLearner, InputError
 
 POINTS = np.random.default_rng(0).normal(size=(300, 4))
 
@@ -20,12 +21,7 @@ def test_the_grown_graph_is_the_optimum_on_its_candidates() -> None:
     assert graph.certificate.converged
     assert graph.certificate.scope == "candidates"
     assert graph.certificate.theta == theta
-    again = learn_graph(
-        graph.candidates,
-        graph_model="paper",
-        metric="precomputed",
-        options={"theta": theta, "tol": 1e-9},
-    )
+    again = paper_graph(graph.candidates, metric="precomputed", theta=theta, tol=1e-09)
     np.testing.assert_allclose(
         graph.adjacency.toarray(), again.adjacency.toarray(), atol=1e-3 * again.adjacency.max()
     )
@@ -34,19 +30,10 @@ def test_the_grown_graph_is_the_optimum_on_its_candidates() -> None:
 def test_it_is_close_to_learning_again_from_scratch() -> None:
     learner = GraphLearner(graph_model="paper", degree=6).fit(POINTS[:280])
     graph = learner.update(POINTS[280:]).graph_
-    fresh = learn_graph(POINTS, graph_model="paper", options={"theta": graph.certificate.theta})
+    fresh = paper_graph(POINTS, theta=graph.certificate.theta)
     difference = abs(graph.adjacency - fresh.adjacency).sum() / fresh.adjacency.sum()
     assert difference < 0.02
     assert learner.transform(POINTS) is graph.adjacency
-
-
-def test_points_can_come_one_at_a_time() -> None:
-    learner = GraphLearner(graph_model="paper", degree=6).fit(POINTS[:280])
-    for point in POINTS[280:284]:
-        learner.update(point[None, :])
-    assert learner.graph_.n_nodes == 284
-    assert learner.certificate_.converged
-    assert (np.diff(learner.adjacency_.indptr) > 0).all()
 
 
 def test_distances_are_scaled_anew_where_new_points_change_them() -> None:
@@ -55,7 +42,7 @@ def test_distances_are_scaled_anew_where_new_points_change_them() -> None:
     )
     graph = learner.update(POINTS[280:290]).update(POINTS[290:]).graph_
     assert graph.certificate.converged
-    fresh = learn_graph(POINTS, graph_model="paper", options={"local_scaling": 7, "theta": 0.5})
+    fresh = paper_graph(POINTS, local_scaling=7, theta=0.5)
     found, expected = graph.candidates.toarray(), fresh.candidates.toarray()
     common = found * expected > 0.0
     # An outlier may not be told of a new point that is nearer to it than to whom that lists.
@@ -78,12 +65,6 @@ def test_the_certificate_says_how_complete_the_candidates_are() -> None:
     assert learner.update(crowd).certificate_.recall < 0.95
 
 
-def test_going_on_takes_fewer_steps_than_beginning() -> None:
-    learner = GraphLearner(graph_model="paper", degree=6).fit(POINTS[:290])
-    from_scratch = learner.certificate_.iterations
-    assert learner.update(POINTS[290:]).certificate_.iterations < from_scratch
-
-
 def test_names_go_on() -> None:
     table = pd.DataFrame(POINTS[:50], index=[f"p{i}" for i in range(50)])
     learner = GraphLearner(graph_model="paper", degree=4).fit(table[:45])
@@ -99,16 +80,6 @@ def test_sparse_points_and_cosine_distance() -> None:
     dense = GraphLearner(graph_model="paper", degree=5, metric="cosine").fit(points.toarray()[:290])
     dense.update(points.toarray()[290:])
     np.testing.assert_array_equal(graph.adjacency.indices, dense.adjacency_.indices)
-
-
-def test_the_grown_graph_is_joined_if_that_was_asked() -> None:
-    learner = GraphLearner(graph_model="paper", degree=4, options={"connected": True}).fit(
-        POINTS[:280]
-    )
-    far = POINTS[280:] + 1000.0
-    graph = learner.update(far).graph_
-    assert graph.certificate.added_edges >= 1
-    assert graph.adjacency[280:, :280].nnz >= 1
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from truegraph import learn_graph
 from truegraph.learning import CosineDistance, EmbeddingDistance
 from truegraph.learning.completion import near_pairs
 
@@ -44,7 +44,7 @@ def test_sparse_points_have_the_same_pairs(kind: type) -> None:
 
 def test_large_graphs_are_joined_by_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("truegraph.learning.search.candidates.LARGEST_EXACT", 300)
-    graph = learn_graph(POINTS, 3, graph_model="paper", random_state=0, options={"connected": True})
+    graph = paper_graph(POINTS, 3, random_state=0, connected=True)
     assert graph.certificate.search == "ivf"
     assert graph.certificate.added_edges >= 1
     assert connected_components(graph.adjacency)[0] == 1

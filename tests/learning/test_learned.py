@@ -1,15 +1,15 @@
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from lab.known_problems import paper_graph
 from scipy import sparse
 from scipy.sparse import csr_array
 
-from truegraph import ColumnPlan, LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph import ColumnPlan, LearnedGraph, learn_bipartite_graph
 from truegraph.data import as_adjacency
 from truegraph.errors import InputError, TruegraphError
 
@@ -18,7 +18,7 @@ POINTS = np.repeat(np.random.default_rng(0).normal(size=(25, 3)), 2, axis=0)
 
 @pytest.fixture(scope="module")
 def graph() -> LearnedGraph:
-    return learn_graph(POINTS, graph_model="paper", degree=5)
+    return paper_graph(POINTS, degree=5)
 
 
 @pytest.fixture(scope="module")
@@ -31,12 +31,12 @@ def test_the_plan_of_a_table_is_saved_with_the_graph(tmp_path: Path) -> None:
     table = pd.DataFrame(
         {"age": rng.normal(size=60), "words": [f"row {i} of {i * i}" for i in range(60)]}
     )
-    graph = learn_graph(table, graph_model="paper", degree=5)
+    graph = paper_graph(table, degree=5)
     graph.save(tmp_path / "graph.npz")
     loaded = LearnedGraph.load(tmp_path / "graph.npz")
     np.testing.assert_array_equal(loaded.plan.transform(table), graph.plan.transform(table))
     assert loaded.plan.describe() == graph.plan.describe()
-    assert learn_graph(POINTS, graph_model="paper", degree=5).plan is None
+    assert paper_graph(POINTS, degree=5).plan is None
 
 
 def assert_canonical(adjacency: csr_array) -> None:
@@ -56,9 +56,7 @@ def assert_canonical(adjacency: csr_array) -> None:
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine", "precomputed"])
 def test_adjacency_is_canonical(solver: str, max_iter: int | None, metric: str) -> None:
     X = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2) if metric == "precomputed" else POINTS
-    found = learn_graph(
-        X, 5, graph_model="paper", metric=metric, options={"solver": solver, "max_iter": max_iter}
-    )
+    found = paper_graph(X, 5, metric=metric, solver=solver, max_iter=max_iter)
     assert_canonical(found.adjacency)
     assert found.adjacency.indices.dtype == np.int32
     assert (found.adjacency.sum(axis=1) > 0.0).all()
@@ -89,11 +87,6 @@ def test_what_the_graph_says_of_itself(graph: LearnedGraph) -> None:
     assert certificate["candidate_pairs"] == graph.candidates.nnz // 2
     assert {"search", "solve", "total"} <= set(certificate["seconds"])
     assert certificate["seconds"]["total"] >= certificate["seconds"]["solve"] > 0.0
-
-
-def test_a_graph_cannot_be_changed_by_accident(graph: LearnedGraph) -> None:
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        graph.adjacency = graph.candidates  # type: ignore[misc]
 
 
 @pytest.mark.parametrize("which", ["graph", "bipartite"])
@@ -210,27 +203,20 @@ def people() -> pd.DataFrame:
 
 
 def test_the_index_of_a_table_names_the_nodes(people: pd.DataFrame, tmp_path: Path) -> None:
-    learned = learn_graph(people, graph_model="paper", degree=4)
+    learned = paper_graph(people, degree=4)
     assert learned.names == tuple(people.index)
     assert set(learned.to_pandas()["source"]) <= set(people.index)
     assert set(learned.to_networkx().nodes) == set(people.index)
     assert set(learned.posterior().to_pandas()["target"]) <= set(people.index)
     learned.save(tmp_path / "graph.npz")
     assert LearnedGraph.load(tmp_path / "graph.npz").names == learned.names
-    unnamed = learn_graph(ColumnPlan().fit_transform(people), graph_model="paper", degree=4)
+    unnamed = paper_graph(ColumnPlan().fit_transform(people), degree=4)
     assert unnamed.names is None
     np.testing.assert_array_equal(unnamed.adjacency.data, learned.adjacency.data)
 
 
 def test_an_index_that_only_counts_rows_is_no_name(people: pd.DataFrame) -> None:
-    assert learn_graph(people.reset_index(drop=True), graph_model="paper", degree=4).names is None
-
-
-def test_names_of_other_kinds(people: pd.DataFrame) -> None:
-    days = people.set_axis(pd.date_range("2026-01-01", periods=30), axis=0)
-    assert learn_graph(days, graph_model="paper", degree=4).names[0] == "2026-01-01 00:00:00"
-    pairs = people.set_axis(pd.MultiIndex.from_product([["x", "y", "z"], range(10)]), axis=0)
-    assert learn_graph(pairs, graph_model="paper", degree=4).names[0] == ("x", 0)
+    assert paper_graph(people.reset_index(drop=True), degree=4).names is None
 
 
 def test_names_must_be_distinct_and_as_many_as_nodes(
@@ -242,4 +228,4 @@ def test_names_must_be_distinct_and_as_many_as_nodes(
         graph.named("a" for _ in range(50))
     assert graph.named(range(50, 100)).named(None).names is None
     with pytest.raises(InputError, match="the index of X holds 'twice' more than once"):
-        learn_graph(people.set_axis(["twice"] * 30, axis=0), graph_model="paper", degree=4)
+        paper_graph(people.set_axis(["twice"] * 30, axis=0), degree=4)

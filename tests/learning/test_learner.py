@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.linalg import block_diag
 from scipy.sparse import csr_array
 
@@ -25,19 +26,13 @@ PARTS = np.vstack([POINTS, POINTS + 100.0])
 def test_the_graph_model_does_not_depend_on_how_the_density_is_given(density: Any) -> None:
     degree, options = density
     graph = learn_graph(PARTS, degree, options=options)
-    same = learn_graph(PARTS, degree, graph_model="paper", options={**options, **SCALED})
+    same = paper_graph(PARTS, degree, options={**options, **SCALED})
     assert _same(graph, same)
     assert graph.certificate.added_edges >= 1
-    plain = learn_graph(PARTS, degree, graph_model="paper", options=options)
+    plain = paper_graph(PARTS, degree, options=options)
     own = {**options, "local_scaling": None, "connected": False}
     assert _same(plain, learn_graph(PARTS, degree, options=own))
     assert not _same(plain, graph)
-
-
-def test_an_automatic_degree_is_eight() -> None:
-    assert _same(learn_graph(POINTS), learn_graph(POINTS, 8))
-    assert learn_graph(POINTS).certificate.wanted_degree == 8.0
-    assert learn_graph(POINTS[:6]).certificate.wanted_degree == 5.0
 
 
 def test_components_are_joined_where_that_may_be() -> None:
@@ -53,7 +48,7 @@ def test_components_are_joined_where_that_may_be() -> None:
 def test_a_proof_among_all_pairs_asks_for_the_plain_model() -> None:
     with pytest.raises(InputError, match=r"this model scales them .*give graph_model='paper'"):
         learn_graph(POINTS, scope="global")
-    assert learn_graph(POINTS, graph_model="paper", scope="global").certificate.scope == "global"
+    assert paper_graph(POINTS, scope="global").certificate.scope == "global"
 
 
 def test_between_users_and_items_the_default_is_the_plain_model() -> None:
@@ -68,35 +63,33 @@ def test_between_users_and_items_the_default_is_the_plain_model() -> None:
     ("metric", "distance"), [("sqeuclidean", EmbeddingDistance), ("cosine", CosineDistance)]
 )
 def test_a_metric_is_short_for_a_distance_object(metric: str, distance: type) -> None:
-    by_name = learn_graph(POINTS, 6, graph_model="paper", metric=metric)
-    by_object = learn_graph(distance(POINTS), 6, graph_model="paper")
+    by_name = paper_graph(POINTS, 6, metric=metric)
+    by_object = paper_graph(distance(POINTS), 6)
     assert (by_name.adjacency != by_object.adjacency).nnz == 0
 
 
 def test_rows_of_zeros_have_a_place_in_a_cosine_graph() -> None:
     points = POINTS.copy()
     points[[3, 40]] = 0.0
-    graph = learn_graph(points, 6, graph_model="paper", metric="cosine")
+    graph = paper_graph(points, 6, metric="cosine")
     assert graph.certificate.converged
     assert graph.adjacency[3, 40] == graph.adjacency[[3, 40]].max()
 
 
 def test_auto_says_what_it_chose(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(82).normal(size=(400, 3))
-    assert learn_graph(points, 5, graph_model="paper").certificate.search == "exact"
+    assert paper_graph(points, 5).certificate.search == "exact"
     monkeypatch.setattr("truegraph.learning.search.candidates.LARGEST_EXACT", 300)
-    certificate = learn_graph(points, 5, graph_model="paper", random_state=0).certificate
+    certificate = paper_graph(points, 5, random_state=0).certificate
     assert certificate.search == "ivf"
     assert 0.98 <= certificate.recall <= 1.0
     # Only exact search can prove that no pair is missing.
-    assert learn_graph(points, 5, graph_model="paper", scope="global").certificate.search == "exact"
+    assert paper_graph(points, 5, scope="global").certificate.search == "exact"
 
 
 def test_the_search_is_wide_enough_for_the_ratio() -> None:
     for ratio in (1.0, 2.5, 4.0):
-        graph = learn_graph(
-            POINTS, graph_model="paper", degree=6, options={"candidate_ratio": ratio}
-        )
+        graph = paper_graph(POINTS, degree=6, candidate_ratio=ratio)
         assert np.diff(graph.candidates.indptr).min() == np.ceil(6 * ratio)
 
 

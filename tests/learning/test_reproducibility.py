@@ -9,8 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-
-from truegraph import learn_graph
+from lab.known_problems import paper_graph
 
 PRELUDE = """
 import hashlib, json, resource, sys
@@ -128,7 +127,7 @@ def test_two_seeds_may_differ_and_one_seed_may_not() -> None:
     points = np.random.default_rng(1).normal(size=(800, 8))
 
     def ivf(seed: int) -> tuple[float, bytes]:
-        graph = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=seed)
+        graph = paper_graph(points, 5, candidates="ivf", random_state=seed)
         return graph.certificate.recall, graph.adjacency.data.tobytes()
 
     assert ivf(3) == ivf(3)
@@ -138,9 +137,9 @@ def test_two_seeds_may_differ_and_one_seed_may_not() -> None:
 def test_the_global_random_state_is_neither_used_nor_changed() -> None:
     points = np.random.default_rng(2).normal(size=(300, 3))
     np.random.seed(1)  # noqa: NPY002
-    first = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=0).adjacency
+    first = paper_graph(points, 5, candidates="ivf", random_state=0).adjacency
     before = np.random.get_state()[1].copy()  # noqa: NPY002
-    second = learn_graph(points, 5, graph_model="paper", candidates="ivf", random_state=0).adjacency
+    second = paper_graph(points, 5, candidates="ivf", random_state=0).adjacency
     np.testing.assert_array_equal(before, np.random.get_state()[1])  # noqa: NPY002
     assert (first != second).nnz == 0
 
@@ -150,12 +149,7 @@ def test_the_number_of_threads_is_left_as_it_was(n_jobs: int) -> None:
     import numba
 
     before = numba.get_num_threads()
-    learn_graph(
-        np.random.default_rng(3).normal(size=(50, 2)),
-        5,
-        graph_model="paper",
-        options={"n_jobs": n_jobs},
-    )
+    paper_graph(np.random.default_rng(3).normal(size=(50, 2)), 5, n_jobs=n_jobs)
     assert numba.get_num_threads() == before
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from lab.known_problems import dual_bound, primal_objective
+from lab.known_problems import dual_bound, paper_graph, primal_objective
 from scipy.sparse import coo_array, csr_array
 
-from truegraph import learn_bipartite_graph, learn_graph
+from truegraph import learn_bipartite_graph
 
 # No database and a fixed seed: every run of the suite tests the same problems.
 REPEATABLE = settings(
@@ -102,9 +102,7 @@ def assert_optimal(
 @settings(REPEATABLE, max_examples=200)
 def test_objective_and_optimality_on_random_problems(problem: tuple[csr_array, float]) -> None:
     distances, theta = problem
-    graph = learn_graph(
-        distances, graph_model="paper", metric="precomputed", options={"theta": theta, "tol": 1e-11}
-    )
+    graph = paper_graph(distances, metric="precomputed", theta=theta, tol=1e-11)
     found = primal_objective(graph.adjacency, distances, theta)
     wanted = reference_objective(distances, theta)
     assert abs(found - wanted) <= 1e-6 * max(1.0, abs(wanted))
@@ -123,9 +121,7 @@ def test_distances_far_from_theta(problem: tuple[csr_array, float], size: float)
     """The largest theta z from 1e-8 to 1e8; here the bound is the proof, for Clarabel gives up."""
     distances, _ = problem
     theta = 10.0**size / max(distances.data.max(), 1e-12)
-    graph = learn_graph(
-        distances, graph_model="paper", metric="precomputed", options={"theta": theta}
-    )
+    graph = paper_graph(distances, metric="precomputed", theta=theta)
     found = primal_objective(graph.adjacency, distances, theta)
     bound = dual_bound(graph.multipliers, distances, theta)
     assert found - bound <= 1.01e-6 * max(1.0, abs(found))
@@ -141,9 +137,7 @@ def test_distances_beyond_rounding_are_never_certified_wrongly(size: float) -> N
         ((points[:, None] - points) ** 2).sum(axis=2)[np.triu_indices(20, 1)],
         20,
     )
-    graph = learn_graph(
-        distances, graph_model="paper", metric="precomputed", options={"theta": size}
-    )
+    graph = paper_graph(distances, metric="precomputed", theta=size)
     assert np.isfinite(graph.adjacency.data).all()
     assert (graph.adjacency.sum(axis=1) > 0.0).all()
     found = primal_objective(graph.adjacency, distances, size)
@@ -174,12 +168,7 @@ def test_the_matrix_objective_as_printed_in_the_paper(alpha: float, beta: float)
     objective = paper_objective(A, distances, alpha, beta)
     problem = cp.Problem(cp.Minimize(objective), [A >= 0, cp.diag(A) == 0])
     problem.solve(solver=cp.CLARABEL)
-    graph = learn_graph(
-        distances,
-        graph_model="paper",
-        metric="precomputed",
-        options={"alpha": alpha, "beta": beta, "tol": 1e-12},
-    )
+    graph = paper_graph(distances, metric="precomputed", alpha=alpha, beta=beta, tol=1e-12)
     found = paper_objective(cp.Constant(graph.adjacency.toarray()), distances, alpha, beta)
     assert float(found.value) == pytest.approx(float(problem.value), rel=1e-6, abs=1e-6)
     np.testing.assert_allclose(graph.adjacency.toarray(), A.value, atol=1e-4 * A.value.max())

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from lab.known_problems import (
     KnownProblem,
     dual_bound,
+    paper_graph,
     planted_clusters,
     primal_objective,
     regular_simplex,
@@ -17,18 +18,11 @@ from lab.known_problems import (
 )
 from scipy.sparse.csgraph import connected_components
 
-from truegraph import learn_graph
-
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 
 
 def assert_learned(problem: KnownProblem, accuracy: float = 1e-6) -> None:
-    graph = learn_graph(
-        problem.points,
-        graph_model="paper",
-        scope="global",
-        options={"theta": problem.theta, "tol": 1e-13},
-    )
+    graph = paper_graph(problem.points, scope="global", theta=problem.theta, tol=1e-13)
     largest = problem.adjacency.max()
     assert abs(graph.adjacency - problem.adjacency).max() <= accuracy * largest
     assert graph.certificate.scope == "global"
@@ -85,7 +79,7 @@ def test_the_checks_know_the_optimum_of_the_simplex() -> None:
 @pytest.mark.parametrize("degree", [3, 6])
 def test_planted_clusters_are_the_components(degree: float) -> None:
     points, labels = planted_clusters(5, 30, random_state=4)
-    graph = learn_graph(points, graph_model="paper", degree=degree, scope="global")
+    graph = paper_graph(points, degree=degree, scope="global")
     count, components = connected_components(graph.adjacency)
     across = graph.adjacency.tocoo()
     assert (labels[across.row] == labels[across.col]).all()

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lab.known_problems import dual_bound, primal_objective
+from lab.known_problems import dual_bound, paper_graph, primal_objective
 from scipy.sparse import csr_array
 
-from truegraph import LearnedGraph, learn_bipartite_graph, learn_graph
+from truegraph import LearnedGraph, learn_bipartite_graph
 
 REPEATABLE = settings(deadline=None, derandomize=True, database=None, max_examples=40)
 SEEDS = st.integers(0, 2**32 - 1)
@@ -37,9 +37,9 @@ def test_permuting_the_nodes_permutes_the_graph(seed: int, kind: str) -> None:
     points = points_of(seed, kind)
     # Fixed ratio 100: all pairs are candidates, for among ties the lists depend on the numbering.
     options = {"options": {"theta": 1.5, "candidate_ratio": 100.0, "tol": 1e-13}}
-    graph = learn_graph(points, graph_model="paper", **options)
+    graph = paper_graph(points, **options)
     order = np.random.default_rng(seed).permutation(len(points))
-    permuted = learn_graph(points[order], graph_model="paper", **options)
+    permuted = paper_graph(points[order], **options)
     assert_same_graph(permuted.adjacency, graph.adjacency[order][:, order], 1e-6)
 
 
@@ -48,8 +48,8 @@ def test_permuting_the_nodes_permutes_the_graph(seed: int, kind: str) -> None:
 def test_permuting_the_nodes_keeps_the_degree(seed: int, kind: str) -> None:
     points = points_of(seed, "normal" if kind == "duplicates" else kind)
     order = np.random.default_rng(seed).permutation(len(points))
-    graph = learn_graph(points, graph_model="paper", degree=6, options={"tol": 1e-12})
-    permuted = learn_graph(points[order], graph_model="paper", degree=6, options={"tol": 1e-12})
+    graph = paper_graph(points, degree=6, tol=1e-12)
+    permuted = paper_graph(points[order], degree=6, tol=1e-12)
     assert permuted.certificate.theta == pytest.approx(graph.certificate.theta, rel=1e-6)
     assert_same_graph(permuted.adjacency, graph.adjacency[order][:, order], 1e-4)
 
@@ -68,18 +68,8 @@ def test_two_parameters_are_one_and_a_scale(
     points = points_of(seed, kind, 30)
     distances = ((points[:, None] - points) ** 2).sum(axis=2)
     theta = 1.0 / np.sqrt(2.0 * alpha * beta)
-    two = learn_graph(
-        distances,
-        graph_model="paper",
-        metric="precomputed",
-        options={"alpha": alpha, "beta": beta, "tol": 1e-13},
-    )
-    one = learn_graph(
-        theta * distances,
-        graph_model="paper",
-        metric="precomputed",
-        options={"alpha": 1.0, "beta": 0.5, "tol": 1e-13},
-    )
+    two = paper_graph(distances, metric="precomputed", alpha=alpha, beta=beta, tol=1e-13)
+    one = paper_graph(theta * distances, metric="precomputed", alpha=1.0, beta=0.5, tol=1e-13)
     assert_same_graph(two.adjacency, np.sqrt(alpha / (2.0 * beta)) * one.adjacency, 1e-6)
     assert two.certificate.theta == pytest.approx(theta)
 
@@ -91,8 +81,8 @@ def test_scaling_distances_and_theta_inversely_changes_nothing(
 ) -> None:
     points = points_of(seed, kind)
     scale = 2.0**power  # a power of two, so that no bit may change
-    graph = learn_graph(points, graph_model="paper", options={"theta": theta})
-    scaled = learn_graph(scale * points, graph_model="paper", options={"theta": theta / scale**2})
+    graph = paper_graph(points, theta=theta)
+    scaled = paper_graph(scale * points, theta=theta / scale**2)
     assert (scaled.adjacency != graph.adjacency).nnz == 0
 
 
@@ -103,8 +93,8 @@ def test_the_unit_of_the_points_does_not_matter_for_a_wanted_degree(
 ) -> None:
     points = points_of(seed, kind)
     scale = 10.0**exponent
-    graph = learn_graph(points, graph_model="paper", degree=5, options={"tol": 1e-12})
-    scaled = learn_graph(scale * points, graph_model="paper", degree=5, options={"tol": 1e-12})
+    graph = paper_graph(points, degree=5, tol=1e-12)
+    scaled = paper_graph(scale * points, degree=5, tol=1e-12)
     assert scaled.certificate.theta * scale**2 == pytest.approx(graph.certificate.theta, rel=1e-6)
     assert_same_graph(scaled.adjacency, graph.adjacency, 1e-4)
 
@@ -131,10 +121,9 @@ def recomputed(graph: LearnedGraph) -> tuple[float, float]:
 def test_the_certificate_is_what_the_graph_gives(
     solver: str, max_iter: int, kind: str, density: tuple[float | str, dict[str, float]]
 ) -> None:
-    graph = learn_graph(
+    graph = paper_graph(
         points_of(8, kind),
         density[0],
-        graph_model="paper",
         options={**density[1], "solver": solver, "max_iter": max_iter},
     )
     primal, dual = recomputed(graph)
@@ -153,14 +142,8 @@ def test_the_certificate_is_what_the_graph_gives(
 def test_the_bound_is_below_every_graph(seed: int, kind: str, theta: float) -> None:
     """However early the solver stops, the dual bounds the optimum and all other graphs."""
     points = points_of(seed, kind, 42)
-    rough = learn_graph(
-        points, graph_model="paper", options={"theta": theta, "candidate_ratio": 100.0, "tol": 0.5}
-    )
-    fine = learn_graph(
-        points,
-        graph_model="paper",
-        options={"theta": theta, "candidate_ratio": 100.0, "tol": 1e-12},
-    )
+    rough = paper_graph(points, theta=theta, candidate_ratio=100.0, tol=0.5)
+    fine = paper_graph(points, theta=theta, candidate_ratio=100.0, tol=1e-12)
     optimum = primal_objective(fine.adjacency, fine.candidates, theta)
     slack = 1e-11 * max(1.0, abs(optimum))
     assert rough.certificate.dual <= optimum + slack
@@ -188,9 +171,6 @@ def test_swapping_users_and_items_transposes_the_graph(seed: int) -> None:
 @REPEATABLE
 def test_a_larger_theta_gives_a_smaller_total_weight(seed: int, kind: str) -> None:
     points = points_of(seed, kind)
-    graphs = [
-        learn_graph(points, graph_model="paper", options={"theta": theta, "tol": 1e-10})
-        for theta in (0.1, 1.0, 10.0)
-    ]
+    graphs = [paper_graph(points, theta=theta, tol=1e-10) for theta in (0.1, 1.0, 10.0)]
     totals = [(graph.adjacency.multiply(graph.candidates)).sum() for graph in graphs]
     assert totals == sorted(totals, reverse=True)

@@ -8,8 +8,6 @@ import threading
 import time
 from pathlib import Path
 
-import pytest
-
 from truegraph.runtime.locking import file_lock
 
 HOLDER = """
@@ -49,8 +47,3 @@ def test_where_there_can_be_no_lock_the_work_is_done(tmp_path: Path) -> None:
     with file_lock(tmp_path / "file" / "work.lock"):
         done = True
     assert done
-
-
-def test_errors_of_the_work_get_out(tmp_path: Path) -> None:
-    with pytest.raises(OSError, match="of the work"), file_lock(tmp_path / "work.lock"):
-        raise OSError("of the work")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from truegraph.learning.learner import GraphLearner
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.learn import PartitionedRun, check_parameters
+from truegraph.learning.partitioned.plan import make_plan
 from truegraph.learning.partitioned.sources import as_source
 from truegraph.learning.search import approximate
 from truegraph.progress import Progress
@@ -31,17 +33,13 @@ def prepare(
     **options: Any,
 ) -> PartitionedRun:
     learner = GraphLearner(**{"graph_model": "paper", "random_state": 3, **options})
+    sources = [as_source(f"table {number}", table) for number, table in enumerate(tables)]
+    settings = check_parameters(learner)
+    seed = int(check_random_state(learner.random_state).randint(2**31 - 1))
+    folder = Path(tempfile.mkdtemp()) if storage is None else storage
+    plan = make_plan(sources, settings, learner.metric, seed, memory, folder, SIZES, size)
     return PartitionedRun(
-        [as_source(f"table {number}", table) for number, table in enumerate(tables)],
-        check_parameters(learner),
-        metric=learner.metric,
-        seed=int(check_random_state(learner.random_state).randint(2**31 - 1)),
-        memory=memory,
-        storage=storage,
-        executor=InProcess() if executor is None else executor,
-        progress=Progress() if progress is None else progress,
-        sizes=SIZES,
-        points_per_partition=size,
+        plan, sources, settings, memory, executor or InProcess(), progress or Progress()
     )
 
 

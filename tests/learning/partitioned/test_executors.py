@@ -16,7 +16,7 @@ import pytest
 
 from truegraph import distributed
 from truegraph.errors import DataError, WriteError
-from truegraph.learning.partitioned.executors import InProcess, OnCluster
+from truegraph.learning.partitioned.executors import OnCluster
 from truegraph.progress import Progress
 
 Prepared = Callable[..., Any]
@@ -134,41 +134,6 @@ def test_a_cluster_that_is_gone_is_named_and_the_run_continues(
     assert bits(prepared(tmp_path / "s", POINTS, degree=5, size=300).run()) == expected
 
 
-class KillingWorkers(Progress):
-    """Kills the oldest worker in the midst of each stage, and starts another."""
-
-    def __init__(self, cluster: Cluster) -> None:
-        self._cluster, self._stage = cluster, ""
-        self.killed: list[str] = []
-
-    def stage(self, name: str) -> None:
-        self._stage = name
-
-    def update(self, done: float, total: float | None = None, note: str = "") -> None:
-        if self._stage not in self.killed and total is not None and done < total:
-            self.killed.append(self._stage)
-            self._cluster.workers[len(self.killed) - 1].kill()
-            self._cluster.add_worker()
-
-
-def test_a_worker_killed_in_every_stage_is_no_loss(
-    prepared: Prepared, tmp_path: Path, cluster: Cluster
-) -> None:
-    expected = bits(prepared(tmp_path / "here", POINTS, degree=5, size=150).run())
-    with cluster.client() as client:
-        progress = KillingWorkers(cluster)
-        run = prepared(
-            tmp_path / "s",
-            POINTS,
-            degree=5,
-            size=150,
-            executor=OnCluster(client),
-            progress=progress,
-        )
-        assert bits(run.run()) == expected
-    assert {"points", "search", "candidates", "solve"} <= set(progress.killed)
-
-
 def test_a_full_disk_and_another_scheduler_lose_nothing(prepared: Prepared, tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     options = {"degree": 5, "size": 300}
@@ -189,8 +154,3 @@ def test_a_full_disk_and_another_scheduler_lose_nothing(prepared: Prepared, tmp_
             assert bits(run.run()) == expected
     finally:
         another.stop()
-
-
-def test_results_come_in_the_order_of_the_arguments() -> None:
-    found = InProcess().run(divmod, [(7, 2), (9, 4)], Progress())
-    assert found == [(3, 1), (2, 1)]

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from lab.known_problems import dual_bound, primal_objective
+from lab.known_problems import dual_bound, paper_graph, primal_objective
 
-from truegraph import distributed, learn_bipartite_graph, learn_graph
+from truegraph import distributed, learn_bipartite_graph
 from truegraph.errors import InputError, WriteError
 from truegraph.learning.partitioned.executors import InProcess
 from truegraph.learning.partitioned.folder import Folder
@@ -45,14 +45,7 @@ def test_candidates_recall_and_weights_are_those_of_one_process(
     points = POINTS.astype(np.float32) if single else POINTS.copy()
     points[7] = points[900] = 0.0  # no direction
     theta = 8.0 if metric == "sqeuclidean" else 30.0
-    whole = learn_graph(
-        points,
-        graph_model="paper",
-        metric=metric,
-        candidates="ivf",
-        random_state=3,
-        options={"theta": theta},
-    )
+    whole = paper_graph(points, metric=metric, candidates="ivf", random_state=3, theta=theta)
     graph = prepared(tmp_path / "s", points, options={"theta": theta}, metric=metric).run()
     assert len(graph) == 3
     loaded = graph.load()
@@ -100,12 +93,6 @@ def test_users_and_items(prepared: Prepared, tmp_path: Path) -> None:
     assert (loaded.candidates != whole.candidates).nnz == 0
     assert graph.certificate.recall == whole.certificate.recall
     assert abs(loaded.adjacency - whole.adjacency).max() < 2e-3
-
-
-def test_a_dense_theta_lengthens_the_lists(prepared: Prepared, tmp_path: Path) -> None:
-    graph = prepared(tmp_path / "s", POINTS[:800], options={"theta": 1.0}).run()
-    assert graph.certificate.degree > 10.0
-    assert graph._k >= 3.0 * 0.95 * graph.certificate.degree
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
@@ -231,8 +218,3 @@ def test_one_call_without_storage_cleans_up() -> None:
     assert not storage.exists()
     users = distributed.learn_bipartite_graph(POINTS[:300], POINTS[300:700], 4, random_state=0)
     assert users.n_users == 300
-
-
-def test_more_edges_than_there_are_are_refused() -> None:
-    with pytest.raises(InputError, match="degree=700 cannot be reached"):
-        distributed.learn_graph(POINTS[:600], 700)

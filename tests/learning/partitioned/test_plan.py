@@ -41,15 +41,6 @@ def test_partitions_follow_the_memory() -> None:
         check_nodes(2**31)
 
 
-def test_partitions_are_no_larger_than_is_fast() -> None:
-    sizes = SIZES
-    half = points_in_memory(0.5e9, 30, 16)
-    assert partition_points(half, 30, sizes) == half
-    most = partition_points(points_in_memory(64e9, 30, 16), 30, sizes)
-    assert half < most < 2 * half
-    assert partition_points(10**9, 60, sizes) == most // 2
-
-
 def test_partitions_are_runs_of_large_cells_of_about_equal_size() -> None:
     counts = np.random.default_rng(0).integers(0, 100, size=50)
     cuts = cut_into_partitions(counts, 500)

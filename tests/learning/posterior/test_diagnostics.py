@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from truegraph.errors import ConvergenceWarning
-from truegraph.learning.posterior.samples import Diagnostics, effective_sample_size, split_r_hat
+from truegraph.learning.posterior.samples import effective_sample_size, split_r_hat
 
 
 def _autoregressive(correlation: float, chains: int = 4, sweeps: int = 4000) -> np.ndarray:
@@ -42,23 +41,3 @@ def test_few_sweeps_and_constants() -> None:
     assert np.isnan(split_r_hat(np.zeros((2, 3, 1)))).all()
     assert np.isnan(effective_sample_size(np.zeros((2, 3, 1)))).all()
     assert split_r_hat(np.zeros((2, 8, 1)))[0] == 1.0
-
-
-def _diagnostics(**changed: float) -> Diagnostics:
-    facts = {"r_hat": 1.01, "ess": 700.0, "ess_min": 200.0, "stuck": 0} | changed
-    return Diagnostics(
-        draws=100, chains=4, sweeps=200, burn_in=100, followed=9, seconds=1.0, interrupted=False,
-        **facts,
-    )  # fmt: skip
-
-
-def test_warnings() -> None:
-    _diagnostics().warn()
-    for changed, said in [
-        ({"r_hat": 1.06}, r"R-hat is 1\.060, above 1\.05"),
-        ({"r_hat": np.nan}, "R-hat is nan"),
-        ({"ess_min": 60.0}, "effective sample size is 60, below 100"),
-        ({"stuck": 2}, "2 weights could not be drawn"),
-    ]:
-        with pytest.warns(ConvergenceWarning, match=said):
-            _diagnostics(**changed).warn()

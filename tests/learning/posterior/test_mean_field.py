@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.stats import truncnorm
 
-from truegraph import LearnedGraph, learn_graph
+from truegraph import LearnedGraph
 from truegraph.errors import ConvergenceWarning
 from truegraph.learning.posterior import mean_field
 from truegraph.learning.posterior.graph_posterior import usual_concentration
@@ -18,9 +19,7 @@ from truegraph.learning.posterior.mean_field import MeanField
 @pytest.fixture(scope="module")
 def graph() -> LearnedGraph:
     points = np.random.default_rng(0).normal(size=(300, 4))
-    return learn_graph(
-        points, graph_model="paper", degree=8, random_state=0, options={"tol": 1e-10}
-    )
+    return paper_graph(points, degree=8, random_state=0, tol=1e-10)
 
 
 def _field(graph: LearnedGraph) -> MeanField:
@@ -69,10 +68,7 @@ def test_excess_is_met(graph: LearnedGraph) -> None:
 def test_excess_makes_up_for_the_candidates() -> None:
     # More candidates mean more weight at the same concentration, not at the same excess.
     points = np.random.default_rng(1).normal(size=(200, 4))
-    few, many = (
-        learn_graph(points, 8, graph_model="paper", options={"candidate_ratio": ratio})
-        for ratio in (2.0, 10.0)
-    )
+    few, many = (paper_graph(points, 8, candidate_ratio=ratio) for ratio in (2.0, 10.0))
     same = [g.posterior(concentration=2.0).mean.sum() for g in (few, many)]
     assert same[1] > 1.5 * same[0]
     assert many.posterior(excess=0.1).concentration > few.posterior(excess=0.1).concentration
@@ -106,7 +102,7 @@ def test_the_mean_field_is_near_the_exact_posterior(graph: LearnedGraph) -> None
 
 @pytest.fixture(scope="module")
 def cora(cora_distance: Any) -> LearnedGraph:
-    return learn_graph(cora_distance, 100, graph_model="paper", options={"candidate_ratio": 1.5})
+    return paper_graph(cora_distance, 100, candidate_ratio=1.5)
 
 
 # Too short for the pairs of the smallest nodes; what is compared are medians and totals.

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 from scipy.stats import chisquare
 
-from truegraph import LearnedGraph, learn_graph
+from truegraph import LearnedGraph
 from truegraph.learning.posterior.samples import effective_sample_size
 
 GRAPHS = {
@@ -29,9 +30,7 @@ def _learn(edges: list[tuple[int, int]], t: Any) -> LearnedGraph:
         dense[i, j] = dense[j, i] = distance
     rows, columns = np.nonzero(dense >= 0.0)
     distances = csr_array((dense[rows, columns], (rows, columns)), shape=dense.shape)
-    return learn_graph(
-        distances, graph_model="paper", metric="precomputed", options={"theta": 1.0, "tol": 1e-12}
-    )
+    return paper_graph(distances, metric="precomputed", theta=1.0, tol=1e-12)
 
 
 class Integration:

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 
-from truegraph import InputError, LearnedGraph, learn_graph
+from truegraph import InputError, LearnedGraph
 from truegraph.errors import ConvergenceWarning
 from truegraph.learning.posterior import samples as module
 
@@ -18,7 +19,7 @@ from truegraph.learning.posterior import samples as module
 @pytest.fixture(scope="module")
 def graph() -> LearnedGraph:
     points = np.random.default_rng(0).normal(size=(60, 3))
-    return learn_graph(points, graph_model="paper", degree=6, random_state=0)
+    return paper_graph(points, degree=6, random_state=0)
 
 
 def test_diagnostics_need_draws(graph: LearnedGraph) -> None:

@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 
-from truegraph import LearnedGraph, learn_graph
+from truegraph import LearnedGraph
 from truegraph.learning.search.candidates import (
     NeighbourLists,
     candidate_graph,
@@ -72,19 +73,12 @@ def test_the_low_quantile_sees_what_the_mean_hides() -> None:
 @pytest.mark.parametrize("scaling", [None, 7])
 def test_the_certificate_says_it(scaling: int | None) -> None:
     points = np.random.default_rng(7).normal(size=(3000, 12))
-    graph: LearnedGraph = learn_graph(
-        points,
-        5,
-        graph_model="paper",
-        candidates="ivf",
-        random_state=0,
-        options={"local_scaling": scaling},
+    graph: LearnedGraph = paper_graph(
+        points, 5, candidates="ivf", random_state=0, local_scaling=scaling
     )
     certificate = graph.certificate
     assert 0.5 < certificate.low_recall <= certificate.recall
     assert 0.0 <= certificate.missed_objective < 0.05
-    exact = learn_graph(
-        points, 5, graph_model="paper", candidates="exact", options={"local_scaling": scaling}
-    ).certificate
+    exact = paper_graph(points, 5, candidates="exact", local_scaling=scaling).certificate
     assert exact.low_recall is None
     assert exact.missed_objective is None

@@ -162,29 +162,6 @@ def test_largest_of_many_nodes_is_an_estimate_and_says_so(monkeypatch: pytest.Mo
     assert 0.5 * exact.weight <= estimate.weight <= 2.0 * exact.weight
 
 
-def test_disagreement_is_complete_as_soon_as_two_nodes_share_no_class(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """Also among many nodes, where the largest distance is otherwise an estimate."""
-    rows = []
-
-    class Counted(LabelDisagreement):
-        def _between(self, nodes: np.ndarray, others: np.ndarray) -> np.ndarray:
-            rows.append(nodes[0])
-            return super()._between(nodes, others)
-
-    half = [[0.5, 0.5, 0.0]]
-    D2 = Counted.from_shares(half * 3 + [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]] + half * 20)
-    assert D2.largest() == 1.0
-    assert rows == [0]
-    monkeypatch.setattr(distances, "_EXACT_MAXIMUM", 10)
-    assert D2.largest() == 1.0
-    assert D2.largest_is_exact
-    never = LabelDisagreement.from_shares(half * 25)
-    assert never.largest() == 0.5
-    assert not never.largest_is_exact
-
-
 def test_sparse_and_dense_points_have_the_same_distances() -> None:
     sparse = csr_array(random_array((40, 20), density=0.2, rng=np.random.default_rng(1)))
     dense = sparse.toarray()
@@ -227,13 +204,6 @@ def test_weights_of_the_observed_graph_and_self_loops_do_not_matter() -> None:
     np.testing.assert_array_equal(
         LabelDisagreement(labels, weighted).shares, LabelDisagreement(labels, pattern).shares
     )
-
-
-def test_from_shares_keeps_the_shares() -> None:
-    rng = np.random.default_rng(4)
-    whole = LabelDisagreement(rng.integers(0, 3, size=9), observed_graph(rng, 9))
-    again = LabelDisagreement.from_shares(whole.shares)
-    np.testing.assert_array_equal(all_values(again), all_values(whole))
 
 
 def test_inputs_stay_as_they_were() -> None:

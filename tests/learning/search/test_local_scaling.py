@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.learning.search.candidates import local_scales, scaled
 
 
@@ -34,9 +34,9 @@ def test_dense_and_sparse_regions_are_treated_alike() -> None:
     rng = np.random.default_rng(0)
     shape = rng.normal(size=(60, 2))
     points = np.concatenate([shape, 10.0 * shape + 1000.0])
-    graph = learn_graph(points, graph_model="paper", degree=6, options={"local_scaling": 7})
+    graph = paper_graph(points, degree=6, local_scaling=7)
     weights = graph.adjacency.toarray()
     np.testing.assert_allclose(weights[:60, :60], weights[60:, 60:], rtol=1e-4, atol=1e-6)
-    plain = learn_graph(points, graph_model="paper", degree=6).adjacency.toarray()
+    plain = paper_graph(points, degree=6).adjacency.toarray()
     assert np.count_nonzero(plain[:60, :60]) > 2 * np.count_nonzero(plain[60:, 60:])
     assert graph.certificate.scope == "candidates"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
-
-from truegraph import learn_graph
 
 POINTS = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -17,6 +16,6 @@ def test_nodes_are_numbered_in_32_bits_whatever_the_masks_are(metric: str) -> No
     mask = csr_array(pair, shape=(40, 40))
     X = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2) if metric == "precomputed" else POINTS
     for masks in ({"fixed_pairs": mask}, {"forbidden_pairs": mask}):
-        graph = learn_graph(X, graph_model="paper", degree=5, metric=metric, **masks)
+        graph = paper_graph(X, degree=5, metric=metric, **masks)
         assert graph.adjacency.indices.dtype == graph.adjacency.indptr.dtype == np.int32
     assert graph.adjacency[4, 3] == 0.0

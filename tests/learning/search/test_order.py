@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from lab.known_problems import dual_bound, primal_objective
+from lab.known_problems import dual_bound, paper_graph, primal_objective
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.learning import (
     CosineDistance,
     Distance,
@@ -30,7 +29,7 @@ def test_the_order_of_the_cells_puts_neighbours_together() -> None:
 
 @pytest.mark.parametrize("unit", [1.0, 1e25])
 def test_the_result_is_in_the_callers_order(unit: float) -> None:
-    graph = learn_graph(POINTS * unit, 8, graph_model="paper", candidates="ivf", random_state=0)
+    graph = paper_graph(POINTS * unit, 8, candidates="ivf", random_state=0)
     pairs = graph.candidates.tocoo()
     distances = ((POINTS[pairs.row] - POINTS[pairs.col]) ** 2).sum(axis=1)
     assert pairs.data / unit**2 == pytest.approx(distances, rel=1e-9)
@@ -44,14 +43,7 @@ def test_the_result_is_in_the_callers_order(unit: float) -> None:
 
 def test_the_order_does_not_change_the_graph() -> None:
     exact, cells = (
-        learn_graph(
-            POINTS[:300],
-            8,
-            graph_model="paper",
-            candidates=engine,
-            random_state=0,
-            options={"tol": 1e-12},
-        )
+        paper_graph(POINTS[:300], 8, candidates=engine, random_state=0, tol=1e-12)
         for engine in ("exact", "ivf")
     )
     assert cells.certificate.recall == 1.0

@@ -9,11 +9,8 @@ from scipy.sparse import csr_array
 from truegraph import InputError
 from truegraph.learning.search.points import (
     check_squares,
-    checked_ends,
     checked_points,
-    same_points,
     squared_distances,
-    stacked,
     unit_rows,
 )
 
@@ -42,17 +39,3 @@ def test_rows_too_long_or_too_short_to_be_squared_have_a_direction() -> None:
 def test_squares_beyond_float64_are_refused(scale: float, remedy: str) -> None:
     with pytest.raises(InputError, match=remedy):
         check_squares(POINTS * scale)
-
-
-def test_ends_are_nodes_and_come_in_pairs() -> None:
-    with pytest.raises(InputError, match="rows has 1 nodes and columns 2"):
-        checked_ends([0], [1, 2], 3)
-    with pytest.raises(InputError, match="columns"):
-        checked_ends([0], [3], 3)
-
-
-def test_tables_on_top_of_each_other() -> None:
-    assert same_points(stacked(POINTS, POINTS)[3:], POINTS)
-    assert same_points(stacked(POINTS, csr_array(POINTS))[:3], csr_array(POINTS))
-    assert not same_points(POINTS, csr_array(POINTS))
-    assert not same_points(POINTS, POINTS + 1.0)

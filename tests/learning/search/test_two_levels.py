@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from truegraph.learning.search.approximate import (
     CellSearch,
     LargeCells,
     SmallCells,
-    _group_starts,
     bisection_order,
-    large_for,
     rank_cells,
     recalls,
     sampled_rows,
@@ -81,29 +78,6 @@ def test_equal_points_are_cut_into_cells_of_constant_size() -> None:
     assert search.width < 64
 
 
-def test_the_search_widens_until_the_recall_is_reached() -> None:
-    hard = points(6000, 12)
-    search = CellSearch(hard, 0, SIZES)
-    sample = np.arange(0, 6000, 40)
-    truth = ExactSearch(hard).query(hard[sample], sample, 10)
-    first = search.width
-    tune(search, hard[sample], sample, truth)
-    assert search.width > first
-    assert large_for(search.width, 15) > 8
-    assert recalls(search.query(hard[sample], sample, 10), truth).mean() >= 0.975
-
-
-@pytest.mark.parametrize("count", [1, 2, 3, 50])
-def test_bisection_puts_centres_on_a_line_in_their_order(count: int) -> None:
-    places = np.random.default_rng(1).permutation(count).astype(float)
-    line = places[:, None] * np.array([1.0, -2.0, 0.5])
-    along = places[bisection_order(line)]
-    if count > 2:  # two alone stay as they are
-        halves = np.array_split(along, 2)
-        assert halves[0].max() < halves[1].min() or halves[0].min() > halves[1].max()
-    assert sorted(along) == list(range(count))
-
-
 def test_of_many_large_cells_those_nearby_are_compared() -> None:
     """Nearly always the nearest are found, whichever other points are asked for with one."""
     rounded = padded(points(12_000, 6).astype(np.float32))
@@ -118,11 +92,3 @@ def test_of_many_large_cells_those_nearby_are_compared() -> None:
     np.testing.assert_array_equal(found[::7], large.nearest(queries[::7], 8))
     every = large.nearest(queries[:50], 200)  # more than are nearby: all are compared
     np.testing.assert_array_equal(np.sort(every[:, :8]), np.sort(truth[:50]))
-
-
-@pytest.mark.parametrize("count", [1, 64, 65, 300, 1221])
-def test_groups_of_large_cells_are_halves_of_halves(count: int) -> None:
-    sizes = np.diff(_group_starts(count))
-    assert sizes.sum() == count
-    assert sizes.max() <= 64
-    assert sizes.max() - sizes.min() <= 1

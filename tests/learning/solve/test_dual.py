@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 import math
-import weakref
 
 import numpy as np
 import pytest
@@ -65,22 +63,6 @@ def test_a_node_without_weight_has_an_infinite_gap() -> None:
 def test_multipliers_keep_what_rounding_would_lose() -> None:
     moved = moved_multipliers(np.array([[1.0, 0.0]]), np.array([1e-20]))
     assert moved.tolist() == [[1.0, 1e-20]]
-
-
-def test_a_problem_goes_with_its_last_point() -> None:
-    """Its arrays are the largest there are: they must not wait for a collection of cycles."""
-    gc.disable()
-    try:
-        point = some_point()
-        following = point.moved(np.full(12, 0.1), 1.0)
-        problem = weakref.ref(point.problem)
-        assert point.problem.owner is following
-        del following
-        assert point.problem.owner is None
-        del point
-        assert problem() is None
-    finally:
-        gc.enable()
 
 
 def test_a_step_is_that_of_its_own_point_whoever_was_evaluated_last() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.learning.solve import solver
 from truegraph.learning.solve.dual import Problem
 from truegraph.learning.solve.interior import Interior
@@ -18,7 +18,7 @@ THETA = 0.3
 def heavy_tailed(seed: int, nodes: int = 400) -> csr_array:
     """Candidate pairs of points some of which lie far from all others: a stiff problem."""
     points = np.random.default_rng(seed).standard_t(0.9, size=(nodes, 3))
-    return learn_graph(points, graph_model="paper", degree=5).candidates
+    return paper_graph(points, degree=5).candidates
 
 
 def stepped(candidates: csr_array, steps: int) -> Interior:
@@ -52,12 +52,6 @@ def test_the_bits_do_not_depend_on_the_threads() -> None:
         with thread_limit(threads):
             found.append(stepped(candidates, 12).sharp().pairs)
     assert np.array_equal(*found)
-
-
-def test_newton_hands_a_stiff_problem_over() -> None:
-    solution = solver.solve(heavy_tailed(1), THETA, tol=1e-10)
-    assert solution.stalled
-    assert solution.converged
 
 
 @pytest.mark.parametrize("seed", range(3))

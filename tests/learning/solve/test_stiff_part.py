@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
+from lab.known_problems import paper_graph
 from scipy.sparse import csr_array
 
-from truegraph import learn_graph
 from truegraph.learning.solve import solver, stiff_part
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.interior import Interior
@@ -19,7 +17,7 @@ from truegraph.learning.solve.newton import Newton
 def stiff() -> csr_array:
     """Return candidates whose distances span many orders of magnitude."""
     points = np.exp(1.5 * np.random.default_rng(3).normal(size=(1500, 5)))
-    return learn_graph(points, graph_model="paper", degree=5).candidates
+    return paper_graph(points, degree=5).candidates
 
 
 THETA = 0.3
@@ -43,15 +41,6 @@ def test_sweeps_solve_nearly_all_nodes(stiff: csr_array) -> None:
     assert newton.visits > 12 * stiff.nnz
 
 
-def test_a_swept_node_meets_its_condition(stiff: csr_array) -> None:
-    """The node that a sweep visits last is solved for the multipliers that are there."""
-    pairs = isolated(stiff).pairs.copy()
-    pairs[-1] = [1e-3, 0.0]  # without any edge
-    everyone = np.arange(len(pairs))
-    stiff_part._sweep(stiff.indptr, stiff.indices, stiff.data, THETA, pairs, 1e-3, everyone)
-    assert abs(DualPoint(Problem(stiff), THETA, pairs).gradient[-1]) <= 1e-3
-
-
 def test_the_part_solve_leaves_all_other_nodes(stiff: csr_array) -> None:
     newton = Newton(500, None)
     point = stiff_part.first_sweeps(isolated(stiff), newton)
@@ -62,13 +51,6 @@ def test_the_part_solve_leaves_all_other_nodes(stiff: csr_array) -> None:
     assert np.abs(solved.gradient[inside]).max() <= 1e-3
     np.testing.assert_array_equal(solved.pairs[~inside], point.pairs[~inside])
     assert solved.dual > point.dual
-
-
-def test_where_nothing_is_above_the_limit_the_worst_are_taken(stiff: csr_array) -> None:
-    point = isolated(stiff)
-    inside = np.zeros(point.lam.size, dtype=bool)
-    stiff_part._add_unsolved(point, np.inf, inside)
-    assert inside[np.abs(point.gradient).argmax()]
 
 
 def test_the_solution_is_that_of_the_interior_point_method(stiff: csr_array) -> None:
@@ -90,34 +72,3 @@ def test_the_solver_goes_that_way(stiff: csr_array) -> None:
     assert rough.degree == pytest.approx(solution.degree, rel=0.02)
     again = solver.solve(stiff, THETA, tol=1e-10, start=rough)
     assert again.primal == pytest.approx(solution.primal, rel=1e-9)
-
-
-def test_a_solution_is_not_swept_again(stiff: csr_array, monkeypatch: pytest.MonkeyPatch) -> None:
-    newton = Newton(500, None)
-    swept = stiff_part.first_sweeps(isolated(stiff), newton)
-    solved: list[DualPoint] = []
-    solve_part = stiff_part._part_solved
-
-    def recorded(*arguments: Any) -> DualPoint:
-        solved.append(solve_part(*arguments))
-        return solved[-1]
-
-    monkeypatch.setattr(stiff_part, "_part_solved", recorded)
-    point = stiff_part.solve_stiff(swept, lambda p: p in solved, 1e-5, newton)
-    assert solved == [point]
-
-
-def test_a_part_that_takes_too_long_is_left_to_the_interior_point_method(
-    stiff: csr_array, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Only where it is still far off: near the solution, another round is less work."""
-    monkeypatch.setattr(stiff_part, "_FAIR_PASSES", 0.0)
-    monkeypatch.setattr(stiff_part, "_PART_STEPS", 1)
-    newton = Newton(500, None)
-    swept = stiff_part.first_sweeps(isolated(stiff), newton)
-    before = newton.iterations
-    stiff_part.solve_stiff(swept, lambda p: flat_from(1e-5, p), 1e-5, newton)
-    assert newton.iterations == before + 1
-    monkeypatch.setattr(stiff_part, "_FAR", np.inf)
-    stiff_part.solve_stiff(swept, lambda p: flat_from(1e-5, p), 1e-5, newton)
-    assert newton.iterations > before + 2

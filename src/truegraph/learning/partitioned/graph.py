@@ -146,13 +146,12 @@ class PartitionedGraph:
         if not 0 <= number < self.n_partitions:
             raise InputError(f"partition {number} does not exist; there are {self.n_partitions}.")
         candidates, halo = load_block(self._plan, number, self._k)
-        start = self._layout.starts[number]
-        columns = positions_of(candidates.indices, candidates.shape[0], halo, start)
-        weights = self.certificate.scale * self._weights(number, candidates, halo)
+        own = np.arange(*self._layout.starts[number : number + 2])
+        columns = positions_of(candidates.indices, own.size, halo, int(own[0]))
+        weights, _ = self._weights(candidates, np.concatenate([own, halo]))
         kept = weights > 0.0
         indptr = np.concatenate([[0], np.cumsum(kept)])[candidates.indptr]
-        own = int(self._layout.starts[number])
-        nodes = self._ids(np.arange(own, own + candidates.shape[0]))
+        nodes = self._ids(own)
         adjacency = csr_array(
             (weights[kept], self._ids_of(columns[kept]), indptr),
             shape=(candidates.shape[0], self.n_nodes),
@@ -199,11 +198,9 @@ class PartitionedGraph:
                 f"{memory / 1e9:.1f} GB there are; go through its partitions."
             )
         candidates = joined_blocks(self._plan, self._k)
-        weights = np.empty(candidates.nnz)
-        lam = multipliers(self._plan, self._multipliers, np.arange(self.n_nodes))
-        kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), weights)
+        weights, lam = self._weights(candidates, np.arange(self.n_nodes))
         adjacency = csr_array(
-            (self.certificate.scale * weights, candidates.indices.copy(), candidates.indptr.copy()),
+            (weights, candidates.indices.copy(), candidates.indptr.copy()),
             shape=candidates.shape,
         )
         adjacency.eliminate_zeros()
@@ -215,19 +212,18 @@ class PartitionedGraph:
         adjacency, candidates = (restored_matrix(matrix, ids) for matrix in (adjacency, candidates))
         return LearnedGraph(adjacency, self.certificate, own, candidates, self.n_users)
 
-    def _weights(
-        self, number: int, candidates: csr_array, halo: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        own = np.arange(*self._layout.starts[number : number + 2])
-        lam = multipliers(self._plan, self._multipliers, np.concatenate([own, halo]))
+    def _weights(self, candidates: csr_array, nodes: NDArray[np.int64]) -> tuple[Any, Any]:
+        """Return the weights of candidate pairs (entries,), and the multipliers of their nodes."""
+        lam = multipliers(self._plan, self._multipliers, nodes)
         out = np.empty(candidates.nnz)
         kernels.weights(kernels.state_of(candidates, self.certificate.theta, lam), out)
-        return out
+        return self.certificate.scale * out, lam
 
     def _ids(self, positions: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the numbers of the nodes at ascending positions."""
         found = self._layout.rows(Folder(self.storage), "ids", positions)
-        side = self._layout.sides[self._layout.partition_of(positions)]
+        partitions = np.searchsorted(self._layout.starts, positions, side="right") - 1
+        side = self._layout.sides[partitions]
         ids = np.asarray(found, dtype=np.int64) + np.where(side == 1, self._plan.counts[0], 0)
         check_range(self.storage, ids, 0, self.n_nodes)
         return ids

@@ -26,6 +26,7 @@ from truegraph.learning.partitioned.executors import InProcess, OnCluster
 from truegraph.learning.partitioned.folder import Folder, damaged
 from truegraph.learning.partitioned.graph import PartitionedGraph, write_graph
 from truegraph.learning.partitioned.plan import (
+    Plan,
     bytes_per_node,
     check_disk,
     make_plan,
@@ -36,9 +37,9 @@ from truegraph.learning.partitioned.sources import Source, as_source
 from truegraph.learning.partitioned.sweeps import State, Sweeps, Total
 from truegraph.learning.search.approximate import (
     FIRST_WIDTH,
-    SIZES,
     LargeCells,
     Rounding,
+    SmallCells,
     recalls,
     sampled_rows,
 )
@@ -53,6 +54,8 @@ from truegraph.runtime.threads import thread_limit
 #: Options of the learner that a graph in partitions has.
 KNOWN_OPTIONS = ("theta", "candidate_ratio", "tol", "n_jobs")
 _ENGINES = ("auto", "ivf")
+_MAX_SWEEPS = 60
+_DATA = "data.json"  # digests of all rows, chunk by chunk
 
 
 def learn_graph(
@@ -153,18 +156,12 @@ def _learn(
     listener: Any = nullcontext(progress) if is_own else console_progress(bool(progress))
     held = nullcontext() if folder is None else folder.held()
     with held, listener as shown, thread_limit(settings.n_jobs):
-        run = PartitionedRun(
-            sources,
-            settings,
-            metric=learner.metric,
-            seed=_seed(learner.random_state, folder),
-            memory=memory_bytes(memory),
-            storage=None if folder is None else folder.path,
-            executor=executor,
-            progress=shown,
-        )
+        place = Path(tempfile.mkdtemp(prefix="truegraph-")) if folder is None else folder.path
+        seed = _seed(learner.random_state, folder)
+        plan = make_plan(sources, settings, learner.metric, seed, memory_bytes(memory), place)
+        run = PartitionedRun(plan, sources, settings, memory_bytes(memory), executor, shown)
         shown.stage(run.disk_note)
-        return run.run()
+        return run.run(is_temporary=folder is None)
 
 
 def _seed(random_state: Any, folder: Folder | None) -> int:
@@ -198,63 +195,38 @@ def check_parameters(learner: GraphLearner) -> Settings:
     return settings
 
 
-_MAX_SWEEPS = 60
-_DATA = "data.json"  # digests of all rows, chunk by chunk
-
-
 class PartitionedRun:
     """One run of the learner in partitions."""
 
     def __init__(
         self,
+        plan: Plan,
         sources: list[Source],
         settings: Settings,
-        *,
-        metric: str,
-        seed: int,
         memory: float,
-        storage: Path | None,
         executor: InProcess,
         progress: Progress,
-        sizes: tuple[int, int] = SIZES,
-        points_per_partition: int | None = None,
     ) -> None:
-        self.settings, self._memory = settings, memory
+        self.settings, self._memory, self._plan = settings, memory, plan
         self._sources, self._executor, self._progress = sources, executor, progress
-        self._is_temporary = storage is None
-        folder = Path(tempfile.mkdtemp(prefix="truegraph-")) if storage is None else storage
-        self._plan = make_plan(
-            sources,
-            settings,
-            metric,
-            seed,
-            memory,
-            folder.absolute(),
-            sizes,
-            points_per_partition,
-        )
-        self._folder = Folder(folder.absolute())
+        self._folder = Folder(plan.folder)
         self._seconds: dict[str, float] = {}
         self._widths = [FIRST_WIDTH] * len(sources)
         self._began = time.perf_counter()
-        self._folder.claim(self._description())
-        self.disk_note = check_disk(self._plan)
+        options = ("degree", "theta", "tol", "candidate_ratio")
+        self._folder.claim(
+            {
+                "data": [source.description() for source in sources],
+                "metric": plan.metric,
+                **{name: getattr(settings, name) for name in options},
+                "random_state": plan.seed,
+                "partition size (memory)": plan.partition_points,
+                "nodes solved together (memory)": plan.together_points,
+            }
+        )
+        self.disk_note = check_disk(plan)
 
-    def _description(self) -> dict[str, Any]:
-        plan, settings = self._plan, self.settings
-        return {
-            "data": [source.description() for source in self._sources],
-            "metric": plan.metric,
-            "degree": settings.degree,
-            "theta": settings.theta,
-            "tol": settings.tol,
-            "candidate_ratio": settings.candidate_ratio,
-            "random_state": plan.seed,
-            "partition size (memory)": plan.partition_points,
-            "nodes solved together (memory)": plan.together_points,
-        }
-
-    def run(self) -> PartitionedGraph:
+    def run(self, is_temporary: bool = False) -> PartitionedGraph:
         """Learn the graph, or go on where a run with this storage stopped."""
         try:
             self._check_data()
@@ -264,7 +236,7 @@ class PartitionedRun:
             raise WriteError(
                 f"{error} What is in {self._folder.path} is kept: run the same again to continue."
             ) from error
-        graph = PartitionedGraph(self._folder.path, is_temporary=self._is_temporary)
+        graph = PartitionedGraph(self._folder.path, is_temporary=is_temporary)
         if not graph.certificate.converged:
             warn(graph.certificate.shortfall(), ConvergenceWarning)
         return graph
@@ -282,7 +254,10 @@ class PartitionedRun:
             with self._stage("search"):
                 searched = self._search(layout, k, samples)
             with self._stage("candidates"):
-                entries = self._build(layout, k)
+                given = [(self._plan, p, k) for p in range(len(layout))]
+                entries = sum(self._executor.run(build_block, given, self._progress, "pairs"))
+                self._folder.below(f"lists-{k}").remove("*.npy")
+                self.settings.within(entries / self._plan.n_nodes, "the candidate pairs")
             with self._stage("solve"):
                 state, total = self._solve(k)
             longer = self._too_few(total, k)
@@ -373,7 +348,9 @@ class PartitionedRun:
             self._folder.write_table("layout", starts=starts, sides=sides)
             layout = searching.Layout.load(self._folder)
             for side in range(len(self._sources)):
-                small = searching.joined_cells(self._folder, layout, side)
+                names = [f"small-{p}" for p in layout.of_side(side)]
+                parts = [searching.saved_cells(self._folder, name) for name in names]
+                small = SmallCells.joined(parts)
                 self._folder.write_table(f"small-side-{side}", **vars(small))
         self._folder.below("spread").remove("*.npy")
         return searching.Layout.load(self._folder)
@@ -423,7 +400,10 @@ class PartitionedRun:
         positions, points = self._sampled(layout, side, sample)
         answering = side if len(plan.counts) == 1 else 1 - side
         length = min(k, plan.counts[answering] - (len(plan.counts) == 1))
-        truth = self._truth(layout, answering, points, positions, length)
+        asked = [(plan, int(p), points, positions, length) for p in layout.of_side(answering)]
+        truth = searching.merged_truth(
+            run(searching.nearest_in, asked, self._progress, "sample"), length
+        )
         width = searching.tuned_width(plan, answering, points, truth, self._widths[side])
         given = [(plan, int(p), k, width, np.sort(positions)) for p in layout.of_side(side)]
         parts = run(searching.search_partition, given, self._progress, "lists")
@@ -445,27 +425,6 @@ class PartitionedRun:
             np.concatenate([part[1] for part in parts])[order],
             np.concatenate([part[2] for part in parts])[order],
         )
-
-    def _truth(
-        self,
-        layout: searching.Layout,
-        side: int,
-        points: NDArray[np.float64],
-        positions: NDArray[np.int64],
-        k: int,
-    ) -> NDArray[np.int32]:
-        """Return the true neighbours (sample, k) among the points of a side."""
-        arguments = [(self._plan, int(p), points, positions, k) for p in layout.of_side(side)]
-        parts = self._executor.run(searching.nearest_in, arguments, self._progress, "sample")
-        return searching.merged_truth(parts, k)
-
-    def _build(self, layout: searching.Layout, k: int) -> int:
-        """Make the blocks of candidate pairs; return how many entries they hold."""
-        arguments = [(self._plan, p, k) for p in range(len(layout))]
-        entries = sum(self._executor.run(build_block, arguments, self._progress, "pairs"))
-        self._folder.below(f"lists-{k}").remove("*.npy")
-        self.settings.within(entries / self._plan.n_nodes, "the candidate pairs")
-        return int(entries)
 
     def _solve(self, k: int) -> tuple[State, Total]:
         """Solve by sweeps, or in one process what is stiff and fits."""
@@ -515,8 +474,8 @@ class PartitionedRun:
             stalled=state.is_stiff,
             seconds={**self._seconds, "total": time.perf_counter() - self._began},
         )
-        name = f"solve-{k}/multipliers-{state.sweep}"
-        write_graph(plan, k, name, certificate, total.edges // 2)
+        multipliers = f"solve-{k}/multipliers-{state.sweep}"
+        write_graph(plan, k, multipliers, certificate, total.edges // 2)
 
 
 def _sample(rng: np.random.Generator, count: int) -> NDArray[np.int64]:

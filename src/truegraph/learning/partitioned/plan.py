@@ -13,6 +13,7 @@ import numpy as np
 
 from truegraph.errors import InputError
 from truegraph.learning.partitioned.sources import Source, is_single
+from truegraph.learning.search.approximate import SIZES
 from truegraph.learning.settings import Settings
 
 _UNITS = {"": 1, "B": 1, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -56,15 +57,6 @@ class Plan:
     def chunk_rows(self) -> int:
         """Rows of input read at a time; the same for every number of workers."""
         return int(max(1024, _CHUNK_BYTES // (8 * self.columns)))
-
-    @property
-    def disk_bytes(self) -> float:
-        """What the storage holds at most."""
-        item = 4 if self.is_single else 8
-        points = 2 * item * self.columns + 24  # spread and gathered, with their numbers
-        lists = 4 * self.k + 8 * self.k  # own, and what others must know
-        blocks = 12 * _LISTED_TWICE * self.k
-        return float(self.n_nodes) * (points + lists + blocks + 64)
 
     def side_of(self, partition_sides: list[int], partition: int) -> int:
         """Return the side that answers a partition: the other one of users and items."""
@@ -125,7 +117,11 @@ def check_nodes(count: int) -> None:
 
 def check_disk(plan: Plan) -> str:
     """Return a line about the disk space that is needed; raise where there is too little."""
-    needed, folder = plan.disk_bytes, Path(plan.folder)
+    folder, item = Path(plan.folder), 4 if plan.is_single else 8
+    points = 2 * item * plan.columns + 24  # spread and gathered, with their numbers
+    lists = 4 * plan.k + 8 * plan.k  # own, and what others must know
+    blocks = 12 * _LISTED_TWICE * plan.k
+    needed = float(plan.n_nodes) * (points + lists + blocks + 64)
     held = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
     free = shutil.disk_usage(folder).free + held
     said = f"about {_size(needed)} of disk space in {folder} ({_size(free)} free)"
@@ -148,29 +144,26 @@ def make_plan(
     seed: int,
     memory: float,
     folder: Path,
-    sizes: tuple[int, int],
-    points: int | None,
+    sizes: tuple[int, int] = SIZES,
+    points: int | None = None,
 ) -> Plan:
     """Return the plan of a run, after checking that the sources go together."""
-    columns = {source.shape[1] for source in sources}
-    if len(columns) > 1:
+    columns = sources[0].shape[1]
+    if sources[-1].shape[1] != columns:
         raise InputError(
-            f"users has {sources[0].shape[1]} features and items has {sources[1].shape[1]}; "
+            f"users has {columns} features and items has {sources[1].shape[1]}; "
             "both must have the same"
         )
     counts = tuple(source.shape[0] for source in sources)
     check_nodes(sum(counts))
-    width = columns.pop()
     k = math.ceil(settings.candidate_ratio * (settings.degree or _FIRST_DEGREE))
     k = min(k, max(counts) - (len(counts) == 1))
-    is_exact = all(is_single(source.dtype) for source in sources)
-    single = metric != "cosine" and is_exact
-    fitting = points if points is not None else points_in_memory(memory, k, width)
+    fitting = points if points is not None else points_in_memory(memory, k, columns)
     return Plan(
-        folder=str(folder),
+        folder=str(folder.absolute()),
         counts=counts,
-        columns=width,
-        is_single=single,
+        columns=columns,
+        is_single=metric != "cosine" and all(is_single(source.dtype) for source in sources),
         metric=metric,
         k=k,
         seed=seed,

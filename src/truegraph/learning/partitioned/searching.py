@@ -64,24 +64,12 @@ class Layout:
         """Return the first position of a side."""
         return int(self.starts[self.of_side(side)[0]])
 
-    def partition_of(self, positions: NDArray[Any]) -> NDArray[np.int64]:
-        """Return the partitions of positions."""
-        found: NDArray[np.int64] = np.searchsorted(self.starts, positions, side="right") - 1
-        return found
-
     def points(self, folder: Folder, partition: int) -> NDArray[np.float64]:
         """Return the points of a partition, which are finite."""
         name, count = f"points-{partition}", self.starts[partition + 1] - self.starts[partition]
         points = np.asarray(folder.mapped(name, "f", (int(count), None)), dtype=np.float64)
         check_finite(str(folder.path / name), points)
         return points
-
-    def _stored(self, folder: Folder, name: str, partition: int) -> NDArray[Any]:
-        """Return an array of a partition, a row or a number per node."""
-        count = int(self.starts[partition + 1] - self.starts[partition])
-        is_table = name == "points"
-        kind, shape = ("f", (count, None)) if is_table else ("iu", (count,))
-        return folder.mapped(f"{name}-{partition}", kind, shape)
 
     def rows(self, folder: Folder, name: str, positions: NDArray[np.int64]) -> NDArray[Any]:
         """Return entries of arrays stored by partition, for ascending positions."""
@@ -94,21 +82,13 @@ class Layout:
         bounds = np.searchsorted(positions, self.starts)
         for p in range(len(self)):
             if bounds[p] < bounds[p + 1]:
+                count = int(self.starts[p + 1] - self.starts[p])
+                kind, shape = ("f", (count, None)) if name == "points" else ("iu", (count,))
                 places = positions[bounds[p] : bounds[p + 1]] - self.starts[p]
-                yield self._stored(folder, name, p)[places]
+                yield folder.mapped(f"{name}-{p}", kind, shape)[places]
 
 
-def joined_cells(folder: Folder, layout: Layout, side: int) -> SmallCells:
-    """Return the small cells of a side; their starts count from its first position."""
-    return SmallCells.joined([_cells(folder, f"small-{p}") for p in layout.of_side(side)])
-
-
-def saved_cells(folder: Folder, side: int) -> SmallCells:
-    """Read the small cells of a side as the driver has stored them."""
-    return _cells(folder, f"small-side-{side}")
-
-
-def _cells(folder: Folder, name: str) -> SmallCells:
+def saved_cells(folder: Folder, name: str) -> SmallCells:
     """Read small cells, and check that their parts go together."""
     table = folder.read_table(name, "centres", "starts", "of_large")
     path, centres = folder.path / f"{name}.npz", table["centres"]
@@ -155,7 +135,7 @@ def tuned_width(
 ) -> int:
     """Return how many small cells of a side, at least `first`, give the wanted recall."""
     folder = Folder(plan.folder)
-    cells, small = SideCells.load(plan, side), saved_cells(folder, side)
+    cells, small = SideCells.load(plan, side), saved_cells(folder, f"small-side-{side}")
     rounded = cells.rounded(queries)
     inside = small.of_points(truth - Layout.load(folder).first_of_side(side))
     centre_tiles, width = small.tiles(), min(first, len(small))
@@ -197,7 +177,7 @@ def _lists(
     plan: Plan, folder: Folder, layout: Layout, partition: int, side: int, k: int, width: int
 ) -> NDArray[np.int32]:
     """Return the lists (points, k) of positions, -1 where there are too few."""
-    cells, small = SideCells.load(plan, side), saved_cells(folder, side)
+    cells, small = SideCells.load(plan, side), saved_cells(folder, f"small-side-{side}")
     points = folder.mapped(f"points-{partition}", "f", (None, None))
     wanted = np.empty((len(points), width), dtype=np.int32)
     centre_tiles = small.tiles()

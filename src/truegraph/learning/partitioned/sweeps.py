@@ -179,10 +179,11 @@ class Sweeps:
             state, number = _state(files[-1]), _number(files[-1])
             name = f"solve-{self._k}/multipliers-{number}"
             return state, block_tasks.multipliers(self._plan, name, np.arange(self._plan.n_nodes))
-        given = self._settings.theta
-        theta = given if given is not None else self._first_theta()
-        lam = np.concatenate(self._on_all(block_tasks.isolated, "start", theta))
-        return State(0, theta), lam
+        theta = self._settings.theta
+        theta = self._first_theta() if theta is None else theta
+        given = [(self._plan, p, self._k, theta) for p in range(len(self._layout))]
+        found = self._executor.run(block_tasks.isolated, given, self._progress, "start")
+        return State(0, theta), np.concatenate(found)
 
     @property
     def _solve_folder(self) -> Folder:
@@ -198,10 +199,6 @@ class Sweeps:
 
     def _snapshot(self, lam: Floats) -> None:
         self._folder.write("snapshot", lam)
-
-    def _on_all(self, task: Any, note: str, *arguments: Any) -> list[Any]:
-        given = [(self._plan, p, self._k, *arguments) for p in range(len(self._layout))]
-        return self._executor.run(task, given, self._progress, note)
 
     def _first_theta(self) -> float:
         """Return the theta that gives the wanted degree on a sample, every node alone."""
