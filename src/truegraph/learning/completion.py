@@ -11,8 +11,7 @@ partners the search goes back to the nearest nodes inside, until no pair gets ne
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -157,13 +156,8 @@ Numbers = NDArray[np.integer[Any]]
 NearestPairs = Callable[[Numbers], tuple[Numbers, Numbers, Floats]]
 
 
-@dataclass(frozen=True)
-class Completed:
-    """Candidate pairs and weights after edges were added."""
-
-    candidates: csr_array
-    weights: Floats
-    added: int
+#: Candidate pairs (n_nodes, n_nodes), their weights, and how many edges were added.
+Completed = tuple[csr_array, Floats, int]
 
 
 class Completion:
@@ -204,15 +198,14 @@ class Completion:
     def connect(self, nearest: NearestPairs | None) -> Completed:
         """Join all components: by candidate pairs while there are any, then by nearest pairs."""
         extra: list[tuple[Numbers, Numbers, Floats]] = []
-        joined = self._graph()
-        count, component = connected_components(joined, directed=False)
+        count, component = connected_components(self._graph(), directed=False)
         if count > 1:
             self._add(self._bridges(count, component))
-            joined = self._graph()
+        joined = self._graph()
         while True:
             count, component = connected_components(joined, directed=False)
             if count == 1:
-                return self._with(extra)
+                return self.result(extra)
             if nearest is None:
                 raise InputError(
                     f"connected=True cannot be met: the candidate pairs leave {count} components; "
@@ -223,10 +216,6 @@ class Completion:
             extra.append((rows, columns, distances))
             links = csr_array((np.ones(rows.size), (rows, columns)), shape=joined.shape)
             joined = csr_array(joined + links)
-
-    def result(self) -> Completed:
-        """Return the graph with what was added so far."""
-        return self._with([])
 
     def _graph(self) -> csr_array:
         parts = (self._weights, self._candidates.indices, self._candidates.indptr)
@@ -259,10 +248,11 @@ class Completion:
         weights = np.minimum(self._weakest[rows], self._weakest[columns])
         self._weights[entries] = self._weights[mirrored] = weights
 
-    def _with(self, extra: list[tuple[Numbers, Numbers, Floats]]) -> Completed:
+    def result(self, extra: Sequence[tuple[Numbers, Numbers, Floats]] = ()) -> Completed:
+        """Return the graph with what was added so far, and further pairs."""
         added = (int((self._weights > 0.0).sum()) - self._before) // 2
         if not extra:
-            return Completed(self._candidates, self._weights, added)
+            return self._candidates, self._weights, added
         rows, columns, distances = (np.concatenate(part) for part in zip(*extra, strict=True))
         weights = np.minimum(self._weakest[rows], self._weakest[columns])
         at, to = np.concatenate([rows, columns]), np.concatenate([columns, rows])
@@ -281,4 +271,4 @@ class Completion:
         indices = merged(self._candidates.indices, to)
         candidates = csr_array((values, indices, indptr), shape=self._candidates.shape)
         all_weights = merged(self._weights, np.concatenate([weights, weights]))
-        return Completed(candidates, all_weights, added + rows.size)
+        return candidates, all_weights, added + rows.size

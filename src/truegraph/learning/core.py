@@ -21,7 +21,7 @@ from scipy.sparse import csr_array
 from sklearn.utils import check_random_state
 
 from truegraph.errors import ConvergenceWarning, InputError, warn
-from truegraph.learning.completion import Completed, Completion, NearestPairs, joining_pairs
+from truegraph.learning.completion import Completed, Completion, joining_pairs
 from truegraph.learning.growth import grown_candidates, warm_start
 from truegraph.learning.inputs import check_two_nodes, most_edges, require_candidates
 from truegraph.learning.learned import Certificate, LearnedGraph
@@ -128,7 +128,7 @@ class _Run:
         candidates, _ = self._scaled(candidates)
         solution = self._solve(candidates, None)
         scope = "global" if is_complete and not self.settings.local_scaling else "candidates"
-        completed = self._completed(candidates, solution, None)
+        completed = self._completed(candidates, solution, None, None)
         return self._result(completed, solution, scope, search="given", recall=1.0)
 
     def on_distance(
@@ -183,8 +183,7 @@ class _Run:
                 start=start,
                 on_step=self._on_step,
             )
-        between = self._between(distance, scales)
-        completed = self._completed(candidates, solution, between)
+        completed = self._completed(candidates, solution, distance, scales)
         engine = self._engine(distance)
         return self._result(completed, solution, "candidates", search=engine, recall=recall)
 
@@ -212,13 +211,16 @@ class _Run:
                 break
             fixed = missing if fixed is None else csr_array(fixed.maximum(missing))
         plain = self.n_users is None and forbidden is None
-        measured: dict[str, float] = {}
+        found: dict[str, Any] = {"search": lists.engine, "recall": lists.recall}
         if plain and lists.engine != "exact" and not settings.mutual:
-            measured = self._measured(lists, distance, candidates, solution, scales)
-        between = self._between(distance, scales) if plain else None
-        completed = self._completed(candidates, solution, between)
+            cells, lam, theta = self._cells, solution.multipliers, solution.theta
+            known = (cells.sample, cells.truth) if isinstance(cells, SketchSearch) else None
+            with self._stage("proof"):
+                low, missed = completeness(lists, distance, candidates, lam, theta, scales, known)
+            found["low_recall"] = low
+            found["missed_objective"] = missed / max(1.0, abs(solution.primal))
+        completed = self._completed(candidates, solution, distance if plain else None, scales)
         scope = "candidates" if missing is None else "global"
-        found = {"search": lists.engine, "recall": lists.recall, **measured}
         return self._result(completed, solution, scope, **found)
 
     def _search(self, distance: Distance, k: int) -> NeighbourLists:
@@ -302,50 +304,43 @@ class _Run:
             found = missing_pairs(distance, candidates, multipliers, theta, unproved, self.n_users)
             return found if forbidden is None else csr_array(found > forbidden)
 
-    def _measured(
+    def _completed(
         self,
-        lists: NeighbourLists,
-        distance: Distance,
         candidates: csr_array,
         solution: Solution,
+        distance: Distance | None,
         scales: Floats | None,
-    ) -> dict[str, float]:
-        """Return what the certificate says about pairs that an approximate search missed."""
-        with self._stage("proof"):
-            cells, theta = self._cells, solution.theta
-            known = (cells.sample, cells.truth) if isinstance(cells, SketchSearch) else None
-            low, missed = completeness(
-                lists, distance, candidates, solution.multipliers, theta, scales, known
-            )
-        missed = missed / max(1.0, abs(solution.primal))
-        return {"low_recall": low, "missed_objective": missed}
-
-    def _between(self, distance: Distance, scales: Floats | None) -> NearestPairs:
-        """Return the search for pairs that join components: exact where that of lists is."""
-        is_exact = self._engine(distance) == "exact"
-        return partial(joining_pairs, distance, scales, is_exact, self.rng, self.progress)
-
-    def _completed(
-        self, candidates: csr_array, solution: Solution, between: NearestPairs | None
     ) -> Completed:
-        """Return the solution with the edges that min_degree and connected ask for."""
+        """Return the solution with the edges that min_degree and connected ask for.
+
+        Components are joined by pairs of the distance, if there is one.
+        """
         least, connected = self.settings.min_degree, self.settings.connected
         if least <= 1 and not connected:
-            return Completed(candidates, solution.weights, 0)
+            return candidates, solution.weights, 0
         with self._stage("candidates"):
-            completion = Completion(
-                candidates, solution.weights, solution.multipliers, solution.theta
-            )
+            multipliers, theta = solution.multipliers, solution.theta
+            completion = Completion(candidates, solution.weights, multipliers, theta)
             if least > 1:
                 completion.raise_degrees(least)
-            return completion.connect(between) if connected else completion.result()
+            if not connected:
+                return completion.result()
+            if distance is None:
+                return completion.connect(None)
+            exact = self._engine(distance) == "exact"
+            near = partial(joining_pairs, distance, scales, exact, self.rng, self.progress)
+            return completion.connect(near)
 
     def _result(
         self, completed: Completed, solution: Solution, scope: str, **found: Any
     ) -> LearnedGraph:
         """Return the graph in the order of the caller, with its certificate."""
-        candidates, settings = completed.candidates, self.settings
-        parts = (settings.scale * completed.weights, candidates.indices, candidates.indptr)
+        (candidates, weights, added), settings = completed, self.settings
+        gap_with_added = None
+        if added:
+            primal = primal_value(candidates, solution.theta, weights)
+            gap_with_added = max(0.0, primal - solution.dual) / max(1.0, abs(primal))
+        parts = (settings.scale * weights, candidates.indices, candidates.indptr)
         adjacency = csr_array(parts, shape=candidates.shape, copy=True)
         adjacency.eliminate_zeros()
         multipliers, degree = solution.multipliers, adjacency.nnz / adjacency.shape[0]
@@ -353,7 +348,8 @@ class _Run:
             with self._stage("candidates"):
                 adjacency = restored_matrix(adjacency, self._order)
                 candidates = restored_matrix(candidates, self._order)
-                multipliers = _restored(multipliers, self._order)
+                multipliers = np.empty_like(solution.multipliers)
+                multipliers[self._order] = solution.multipliers
         self.seconds["total"] = time.perf_counter() - self._began
         certificate = Certificate(
             relative_gap=solution.relative_gap,
@@ -372,25 +368,10 @@ class _Run:
             inner_iterations=solution.inner_iterations,
             stalled=solution.stalled,
             seconds=self.seconds,
-            added_edges=completed.added,
-            gap_with_added=_gap_with_added(completed, solution),
+            added_edges=added,
+            gap_with_added=gap_with_added,
             **found,
         )
         if not certificate.converged:
             warn(certificate.shortfall(), ConvergenceWarning)
         return LearnedGraph.trusted(adjacency, certificate, multipliers, candidates, self.n_users)
-
-
-def _restored(values: Floats, order: NDArray[np.int64]) -> Floats:
-    """Return values of nodes order[0], order[1], ... in the order 0, 1, ..."""
-    out = np.empty_like(values)
-    out[order] = values
-    return out
-
-
-def _gap_with_added(completed: Completed, solution: Solution) -> float | None:
-    """Return the relative gap of the graph with the added edges; None if there are none."""
-    if not completed.added:
-        return None
-    primal = primal_value(completed.candidates, solution.theta, completed.weights)
-    return max(0.0, primal - solution.dual) / max(1.0, abs(primal))

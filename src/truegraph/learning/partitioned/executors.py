@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from truegraph.errors import DataError, TruegraphError
-from truegraph.learning.partitioned.sources import HeldSource, Source, checked_rows
+from truegraph.learning.partitioned.sources import ArraySource, Source, checked_rows
 from truegraph.progress import Progress
 from truegraph.runtime.threads import thread_limit
 
@@ -88,7 +88,7 @@ class OnCluster(InProcess):
 
     def rows(self, source: Source, start: int, stop: int) -> Any:
         """Return what a task takes for some rows: a future of them, if Dask computes them."""
-        if isinstance(source, HeldSource) and source.is_lazy:
+        if isinstance(source, ArraySource) and source.is_lazy:
             with self._reached():
                 return self._client.compute(source.array[start:stop])
         return (source, start, stop)

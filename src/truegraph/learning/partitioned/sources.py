@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,24 +15,17 @@ from truegraph.errors import InputError
 from truegraph.extras import import_extra
 
 
-class Source(ABC):
+class Source:
     """A table of numbers (rows, columns) that is read in parts, in any process."""
 
     name: str
+    shape: tuple[int, int]
+    dtype: np.dtype[Any]
+    is_lazy = False  # whether rows must be computed by Dask first
 
-    @property
-    @abstractmethod
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-
-    @property
-    @abstractmethod
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-
-    @abstractmethod
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows, as they are."""
+        raise NotImplementedError
 
     def read(self, start: int, stop: int) -> NDArray[Any]:
         """Return checked rows (stop - start, columns), of float32 where that is exact."""
@@ -58,73 +49,53 @@ def checked_rows(name: str, rows: NDArray[Any], start: int) -> NDArray[Any]:
     return np.ascontiguousarray(rows)
 
 
-@dataclass
-class NumpySource(Source):
-    """A .npy file, opened in each process that reads it."""
+class ArraySource(Source):
+    """Anything with a shape, a dtype and slices; a .npy file is opened in each process."""
 
-    path: str
-    name: str
-
-    @cached_property
-    def _array(self) -> NDArray[Any]:
-        try:
-            array: NDArray[Any] = np.load(self.path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError) as error:
-            raise InputError(f"{self.path}: not a .npy file of numbers ({error}).") from error
-        return array
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return _two(self.name, self._array.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        return self._array.dtype
+    def __init__(self, name: str, array: Any, path: str | None = None) -> None:
+        self.name, self.path, self.array = name, path, array
+        self.shape, self.dtype = _two(name, array.shape), np.dtype(array.dtype)
+        self.is_lazy = hasattr(array, "dask")
 
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows."""
-        return self._array[start:stop]
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "name": self.name}
-
-
-@dataclass
-class HeldSource(Source):
-    """Anything with a shape, a dtype and slices: an array in memory, zarr or Dask's."""
-
-    array: Any
-    name: str
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return _two(self.name, self.array.shape)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
-        return np.dtype(self.array.dtype)
-
-    def rows(self, start: int, stop: int) -> Any:
-        """Return some rows."""
+        if self.array is None:
+            self.array = _mapped(str(self.path))
         part = self.array[start:stop]
         return part.compute() if self.is_lazy else part
 
-    @property
-    def is_lazy(self) -> bool:
-        """Whether rows must be computed by Dask first."""
-        return hasattr(self.array, "dask")
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "array": self.array if self.path is None else None}
 
 
-@dataclass
+def _mapped(path: str) -> NDArray[Any]:
+    try:
+        array: NDArray[Any] = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: not a .npy file of numbers ({error}).") from error
+    return array
+
+
 class ParquetSource(Source):
-    """A folder of Parquet files, in the order of their names, or one such file."""
+    """A folder of Parquet files, in the order of their names, or one such file.
 
-    path: str
-    name: str
+    A column of lists holds as many numbers in every row as in the first.
+    """
+
+    def __init__(self, path: str, name: str) -> None:
+        self.path, self.name = path, name
+        self._groups = [(i, g) for i, f in enumerate(self._files) for g in range(f.num_row_groups)]
+        sizes = [self._files[i].metadata.row_group(g).num_rows for i, g in self._groups]
+        self._starts = np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))])
+        schema = self._files[0].schema_arrow
+        self._widths = {
+            field.name: np.size(self._column(0, field.name)[0]) if _is_list(field.type) else 1
+            for field in schema
+        }
+        self.shape = int(self._starts[-1]), sum(self._widths.values()) if sizes else len(schema)
+        fields = [field for file in self._files for field in file.schema_arrow]
+        types = {str(f.type.value_type if _is_list(f.type) else f.type) for f in fields}
+        self.dtype = np.dtype(np.float32 if types <= {"float", "halffloat"} else np.float64)
 
     @cached_property
     def _files(self) -> list[Any]:
@@ -140,45 +111,6 @@ class ParquetSource(Source):
         except (ArrowException, OSError, ValueError) as error:
             raise InputError(f"{self.path}: not Parquet: {error}. Write it again.") from error
 
-    @cached_property
-    def _starts(self) -> NDArray[np.int64]:
-        """Return the first row of every row group, and the end."""
-        sizes = [
-            file.metadata.row_group(group).num_rows
-            for file in self._files
-            for group in range(file.num_row_groups)
-        ]
-        return np.concatenate([[0], np.cumsum(np.array(sizes, dtype=np.int64))])
-
-    @cached_property
-    def _groups(self) -> list[tuple[Any, int]]:
-        return [(file, group) for file in self._files for group in range(file.num_row_groups)]
-
-    @cached_property
-    def _widths(self) -> list[int]:
-        """Return how many numbers a column holds in a row: several where it is one of lists."""
-        widths = []
-        for name, field in zip(self._names, self._files[0].schema_arrow, strict=True):
-            first = self._column(0, name)[0] if _is_list(field.type) else 1.0
-            widths.append(np.size(first))
-        return widths
-
-    @property
-    def _names(self) -> list[str]:
-        return list(self._files[0].schema_arrow.names)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        return int(self._starts[-1]), sum(self._widths) if self._starts[-1] else len(self._names)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers: float32 if all columns are."""
-        fields = [field for file in self._files for field in file.schema_arrow]
-        types = {str(f.type.value_type if _is_list(f.type) else f.type) for f in fields}
-        return np.dtype(np.float32 if types <= {"float", "halffloat"} else np.float64)
-
     def rows(self, start: int, stop: int) -> Any:
         """Return some rows of the row groups that hold them."""
         first = int(np.searchsorted(self._starts, start, side="right")) - 1
@@ -191,11 +123,11 @@ class ParquetSource(Source):
         return np.concatenate(parts)
 
     def _table(self, group: int) -> NDArray[Any]:
-        file, _ = self._groups[group]
-        if list(file.schema_arrow.names) != self._names:
+        file = self._files[self._groups[group][0]]
+        if list(file.schema_arrow.names) != list(self._widths):
             raise InputError(f"{self.path}: its files have different columns.")
         columns = []
-        for name, width in zip(self._names, self._widths, strict=True):
+        for name, width in self._widths.items():
             values = self._column(group, name)
             if values.dtype.kind not in "biuf" or values.shape[1] != width:
                 raise InputError(
@@ -211,7 +143,7 @@ class ParquetSource(Source):
 
         file, number = self._groups[group]
         try:
-            column = file.read_row_group(number, columns=[name]).column(0)
+            column = self._files[file].read_row_group(number, columns=[name]).column(0)
             if not _is_list(column.type) or column.null_count:
                 return np.asarray(column.to_numpy())[:, None]
             inside = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
@@ -220,7 +152,7 @@ class ParquetSource(Source):
             raise InputError(f"{self.path}: damaged Parquet: {error}. Write it again.") from error
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "name": self.name}
+        return {name: value for name, value in vars(self).items() if name != "_files"}
 
 
 def _is_list(kind: Any) -> bool:
@@ -235,15 +167,13 @@ def as_source(name: str, X: Any) -> Source:
     if isinstance(X, str | Path):
         return _at_path(Path(X))
     if isinstance(X, np.memmap) and _is_whole_file(X):
-        return NumpySource(str(X.filename), name)
+        return ArraySource(name, X, str(X.filename))
     if sparse.issparse(X):
         raise InputError(
             f"{name} is sparse; give a dense table, or use truegraph.learn_graph in one process."
         )
     if all(hasattr(X, part) for part in ("shape", "dtype", "__getitem__")):
-        source = HeldSource(X, name)
-        _two(name, source.shape)
-        return source
+        return ArraySource(name, X)
     raise InputError(
         f"{name} has type {type(X).__name__}; give the path of a .npy file, of a Parquet folder or "
         "of a zarr array, a memory map, or a Dask or zarr array."
@@ -255,9 +185,10 @@ def _at_path(path: Path) -> Source:
     if not path.exists():
         raise InputError(f"{path}: no such file or folder. Check the path.")
     if path.suffix == ".npy":
-        return NumpySource(str(path.resolve()), name)
+        where = str(path.resolve())
+        return ArraySource(name, _mapped(where), where)
     if path.suffix == ".zarr" or (path / "zarr.json").exists() or (path / ".zarray").exists():
-        return HeldSource(import_extra("zarr").open_array(str(path), mode="r"), name)
+        return ArraySource(name, import_extra("zarr").open_array(str(path), mode="r"))
     if path.is_dir() or path.suffix == ".parquet":
         return ParquetSource(str(path.resolve()), name)
     raise InputError(

@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 
 from truegraph.learning.search.cells import cell_tiles, padded, search_cells
 from truegraph.learning.search.points import Points
-from truegraph.runtime.interrupts import interruptible
+from truegraph.runtime.interrupts import in_parts, interruptible
 
 Floats32 = NDArray[np.float32]
 Tiles = tuple[Floats32, NDArray[np.int32], NDArray[np.int64]]
@@ -425,7 +425,12 @@ class CellSearch:
 
 def _split(large: LargeCells, rounded: NDArray[np.float32]) -> tuple[NDArray[np.int64], SmallCells]:
     """Return the points in the order of the cells, and the small cells."""
-    own = large.nearest(rounded, 1)[:, 0]
+    own = np.empty(len(rounded), dtype=np.int64)
+
+    def run(first: int, last: int) -> None:
+        own[first:last] = large.nearest(rounded[first:last], 1)[:, 0]
+
+    in_parts(len(own), run, least=_SEARCH_BLOCK)
     order = np.argsort(own, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(own, minlength=len(large)))])
     parts = []

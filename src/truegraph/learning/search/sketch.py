@@ -24,7 +24,7 @@ from truegraph.learning.search.points import Points
 from truegraph.progress import Progress
 from truegraph.runtime.compiled import compiled
 from truegraph.runtime.interrupts import in_parts
-from truegraph.runtime.threads import one_blas_thread
+from truegraph.runtime.threads import one_blas_thread, thread_count
 
 Indices = NDArray[np.int32]
 Floats32 = NDArray[np.float32]
@@ -40,7 +40,6 @@ _AXIS_COST, _COLUMN_COST = 400.0, 0.35
 _NEAREST = 10  # of whose nearest so many are looked at next
 _MOST_ROUNDS = 4
 _GAIN = 0.003  # of recall, for which another round is taken
-_BLOCK = 32768  # rows of neighbours of neighbours at a time
 _BASE_BYTES = 64e6  # of points multiplied at a time
 _SPARE = 16  # axes, or neighbours by products, beyond those wanted
 _POWER_STEPS = 2
@@ -92,8 +91,7 @@ class SketchSearch:
                 break
             self._extend(axes)
             sample, truth = self.sample[::2], self.truth[::2]
-            ranks = np.empty(truth.shape, np.int64)
-            _ranks(self._sketch, axes, sample, truth, ranks)
+            ranks = _ranked(self._sketch, axes, sample, truth)
             for ratio in _LOOKED_AT:
                 looked_at = math.ceil(ratio * k)
                 if (ranks < looked_at).mean() >= _ENOUGH:
@@ -134,12 +132,15 @@ class SketchSearch:
     def _joined(self, found: Indices, nearest: int, progress: Progress) -> Indices:
         """Return the lists with the nearest of the nearest points added, the best of them kept."""
         out, rows = np.empty_like(found), len(found)
-        for first in range(0, rows, _BLOCK):
-            part = np.arange(first, min(rows, first + _BLOCK))
+
+        def run(first: int, last: int) -> None:
+            part = np.arange(first, last)
             offered = np.full((len(part), found.shape[1] + nearest**2), -1, dtype=np.int32)
             _neighbours_of_neighbours(found, part, nearest, offered)
             out[part] = ranked(self._base[part], self._base, offered, found.shape[1])
-            progress.update(part[-1] + 1, rows, "neighbours of neighbours")
+            progress.update(last, rows, "neighbours of neighbours")
+
+        in_parts(rows, run, least=1024)
         return out
 
 
@@ -205,6 +206,18 @@ def _project_sparse(indptr: Any, indices: Any, data: Any, axes: Any, out: Any) -
             for a in range(total.size):
                 total[a] += value * axes[indices[e], a]
         out[i] = total
+
+
+def _ranked(sketch: Floats32, axes: int, sample: Any, truth: Indices) -> NDArray[np.int64]:
+    """Return how many points of the sketch are nearer to a sampled one than each true one."""
+    ranks = np.empty(truth.shape, np.int64)
+
+    def run(first: int, last: int) -> None:
+        part = slice(first, last)
+        _ranks(sketch, axes, sample[part], truth[part], ranks[part])
+
+    in_parts(len(truth), run, least=thread_count())
+    return ranks
 
 
 @compiled(parallel=True)
@@ -332,7 +345,14 @@ def true_neighbours(
     from truegraph.learning.search.neighbours import ExactSearch
 
     if isinstance(base, csr_array):
-        return ExactSearch(base).query(queries, own, k)
+        exact, found = ExactSearch(base), np.empty((queries.shape[0], k), dtype=np.int32)
+
+        def run(first: int, last: int) -> None:
+            part = slice(first, last)
+            found[part] = exact.query(queries[part], own[part], k)
+
+        in_parts(len(found), run, least=4 * thread_count())
+        return found
     count = base.shape[0]
     spare = min(k + _SPARE, count)
     ids = np.zeros((len(queries), 0), dtype=np.int32)
@@ -360,5 +380,5 @@ def true_neighbours(
     chosen, places = np.unique(ids, return_inverse=True)
     near_points = np.ascontiguousarray(base[chosen], dtype=np.float64)
     local = np.where(ids >= 0, places.reshape(ids.shape), -1).astype(np.int32)
-    found = ranked(wide, near_points, local, k)
-    return np.where(found >= 0, chosen[found], -1).astype(np.int32)
+    best = ranked(wide, near_points, local, k)
+    return np.where(best >= 0, chosen[best], -1).astype(np.int32)
