@@ -20,7 +20,7 @@ from typing import Any
 
 import numba
 from numba.np.ufunc.parallel import threading_layer
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from truegraph.errors import InputError, TruegraphError
 
@@ -29,7 +29,7 @@ _is_ready = _is_doomed = False
 _one_at_a_time = RLock()
 _blas_lock = Lock()
 _blas_wanted: list[int] = []  # by the blocks that run now
-_blas_limit: Any = None  # of the first of them: it knows the number before
+_blas_limits: list[Any] = []  # set since none ran
 
 
 @contextmanager
@@ -67,10 +67,8 @@ def _blas_threads(count: int) -> Iterator[None]:
 
     BLAS has one number for all threads of the process: the last block to end restores it.
     """
-    global _blas_limit
     with _blas_lock:
-        limit = threadpool_limits(min([count, *_blas_wanted]), user_api="blas")
-        _blas_limit = limit if not _blas_wanted else _blas_limit
+        _blas_limits.append(_limited("blas", min([count, *_blas_wanted])))
         _blas_wanted.append(count)
     try:
         yield
@@ -78,9 +76,15 @@ def _blas_threads(count: int) -> Iterator[None]:
         with _blas_lock:
             _blas_wanted.remove(count)
             if _blas_wanted:
-                threadpool_limits(min(_blas_wanted), user_api="blas")
-            else:
-                _blas_limit.restore_original_limits()
+                _blas_limits.append(_limited("blas", min(_blas_wanted)))
+            else:  # the first one last: it knows the number before all of them
+                while _blas_limits:
+                    _blas_limits.pop().restore_original_limits()
+
+
+def _limited(kind: str, threads: int) -> Any:
+    """Limit the libraries of one kind: a limit on all would restore what other threads have set."""
+    return ThreadpoolController().select(user_api=kind).limit(limits=threads)
 
 
 @contextmanager
@@ -95,8 +99,8 @@ def use_threads(n_jobs: int | None) -> Iterator[None]:
     threads = max(1, _count(n_jobs, os.cpu_count() or 1))
     with (
         thread_limit(n_jobs),
+        _limited("openmp", threads),  # of the calling thread, and some BLAS
         _blas_threads(threads),
-        threadpool_limits(threads, user_api="openmp"),  # of the calling thread only
         _torch_threads(threads),
     ):
         yield
