@@ -7,18 +7,17 @@ come from one calculation; see `truegraph.recommend.choosing` for what a caller 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from threadpoolctl import ThreadpoolController
 
 from truegraph import gate
 from truegraph.errors import InputError
 from truegraph.options import checked_options
 from truegraph.runtime.compiled import compiled
+from truegraph.runtime.threads import one_blas_thread
 
 Floats = NDArray[np.float32]
 Options = dict[str, Any]
@@ -136,7 +135,7 @@ def as_dense(matrix: Any) -> Floats:
 
 def product(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return left @ right, of one thread: sums of several would come in another order."""
-    with _libraries().limit(limits=1):
+    with one_blas_thread():
         return left @ right
 
 
@@ -152,11 +151,6 @@ def cosines(vectors: Floats, place: int) -> Floats:
     safe = np.where(lengths > 0.0, lengths, 1.0)
     found: Floats = (vectors @ vectors[place] / (safe * safe[place])).astype(np.float32)
     return found
-
-
-@cache
-def _libraries() -> ThreadpoolController:
-    return ThreadpoolController()  # looks through all loaded libraries, so only once
 
 
 # --- lists ----------------------------------------------------------------------------------------

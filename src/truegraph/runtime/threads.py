@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from importlib import metadata
 from importlib.util import find_spec
 from threading import Lock, RLock
@@ -84,7 +85,13 @@ def _blas_threads(count: int) -> Iterator[None]:
 
 def _limited(kind: str, threads: int) -> Any:
     """Limit the libraries of one kind: a limit on all would restore what other threads have set."""
-    return ThreadpoolController().select(user_api=kind).limit(limits=threads)
+    return _libraries(len(sys.modules)).select(user_api=kind).limit(limits=threads)
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Look through all loaded libraries, which takes a while, where modules have come since."""
+    return ThreadpoolController()
 
 
 @contextmanager

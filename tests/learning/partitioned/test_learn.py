@@ -36,7 +36,7 @@ def bits(graph: PartitionedGraph) -> list[bytes]:
     ]
 
 
-@pytest.mark.filterwarnings("ignore:the learned graph falls into")
+@pytest.mark.filterwarnings("ignore:the learned graph has")
 @pytest.mark.usefixtures("small_cells")
 @pytest.mark.parametrize("metric", ["sqeuclidean", "cosine"])
 @pytest.mark.parametrize("single", [True, False])
