@@ -89,3 +89,17 @@ def test_names_that_do_not_fit_are_told():
         predictor.predict_proba([("n01", "n99")])
     with pytest.raises(InputError, match="'n99' is not a node"):
         predictor.suggest_for("n99")
+
+
+def test_validation_pairs_may_be_named():
+    names = [f"n{i:02}" for i in range(40)]
+    hidden = [(names[i], names[j]) for i, j in ENDS[:6]]
+    kept = nx.Graph([(names[i], names[j]) for i, j in ENDS[6:]])
+    kept.add_nodes_from(names)
+    others = [(names[i], names[j]) for i, j in np.argwhere(~LINKED) if i < j][::5]
+    predictor = LinkPredictor("adamic-adar").fit(kept, validation=(hidden, others))
+    suggested = predictor.suggest(1000)[["source", "target"]].to_numpy().tolist()
+    assert not set(map(frozenset, suggested)) & set(map(frozenset, hidden))
+    for wrong in (5, [hidden]):
+        with pytest.raises(InputError, match="two lists of pairs"):
+            LinkPredictor("adamic-adar").fit(kept, validation=wrong)

@@ -198,7 +198,7 @@ class LinkPredictor(BaseEstimator):
         links, self.node_names_ = named_graph(graph, rows)
         self.learned_graph_: LearnedGraph | None = None
         self.points_: Any = None
-        if validation is not None and len(validation) == 2:
+        if self.node_names_ is not None and isinstance(validation, tuple | list):
             validation = [numbered(part, self.node_names_, "validation") for part in validation]
         with console_progress(self.progress) as progress:
             log = FitLog(progress)

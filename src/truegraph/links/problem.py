@@ -145,16 +145,13 @@ def features_or_nodes(features: csr_array | None, graph: csr_array, log: FitLog)
 
 
 def _validation(validation: Any, known: csr_array) -> tuple[Pairs, Pairs]:
-    try:
-        given_links, given_non_links = validation
-    except (TypeError, ValueError) as error:
+    if not hasattr(validation, "__len__") or len(validation) != 2:
         raise InputError(
             "validation must be two lists of pairs, links and non-links, of shape (n, 2) each."
-        ) from error
-    nodes = known.shape[0]
-    links = check_pairs(given_links, nodes, "links of validation")
-    non_links = check_pairs(given_non_links, nodes, "non-links of validation")
-    for name, pairs in (("links", links), ("non-links", non_links)):
+        )
+    found = []
+    for name, given in zip(("links", "non-links"), validation, strict=True):
+        pairs = check_pairs(given, known.shape[0], f"{name} of validation")
         if len(pairs) == 0:
             raise InputError(f"validation has no {name}; give at least one.")
         seen = pair_values(known, pairs) != 0.0
@@ -164,7 +161,8 @@ def _validation(validation: Any, known: csr_array) -> tuple[Pairs, Pairs]:
                 f"the {name} of validation hold {first}, which is a link of the graph to train on; "
                 "take it out of one of them."
             )
-    return links, non_links
+        found.append(pairs)
+    return found[0], found[1]
 
 
 def check_pairs(pairs: Any, n_nodes: int, name: str) -> Pairs:

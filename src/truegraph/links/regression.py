@@ -141,26 +141,13 @@ def _best_from(logits: Scores, weight: Scores, count: float) -> float:
 @savable
 @dataclass(frozen=True)
 class LinkCalibration:
-    """Platt's map: log odds = slope * score + offset + log(prior odds).
-
-    Attributes
-    ----------
-    slope, offset : float
-        Fitted with links and non-links of equal weight; the prior moves them to any other share.
-    """
+    """Platt's map: log odds = slope * score + offset + log(prior odds)."""
 
     slope: float
     offset: float
 
     def probabilities(self, scores: NDArray[np.floating], prior: float) -> Scores:
-        """Return the probability of a link for every score, if a share `prior` of pairs is linked.
-
-        Parameters
-        ----------
-        scores : ndarray of float
-        prior : float
-            In (0, 1).
-        """
+        """Return the chance of a link for every score, if a share `prior` of pairs is linked."""
         odds = self.slope * np.asarray(scores, dtype=np.float64) + self.offset
         return np.clip(expit(odds + logit(prior)), _SURE, 1.0 - _SURE)
 
@@ -170,9 +157,8 @@ def fit_calibration(
 ) -> LinkCalibration:
     """Fit the map to the scores (n,) and (m,) of pairs with and without a link.
 
-    Targets are Platt's: (n + 1) / (n + 2) for n links and 1 / (m + 2) for m non-links, which keeps
-    probabilities off 0 and 1. A falling map, which would turn the order of scores around, is
-    replaced by a constant.
+    Both weigh the same; Platt's targets keep probabilities off 0 and 1. A falling map, which would
+    turn the order of scores around, is replaced by a constant.
     """
     n, m = len(links), len(non_links)
     if n == 0 or m == 0:

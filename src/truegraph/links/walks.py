@@ -1,14 +1,12 @@
 """Walks in a graph: scores of pairs, and which pairs without a link are worth scoring.
 
-Pairs are grouped by one end, the one with more walks of two steps; these are spread over the nodes
-once, and every partner collects what arrives. A pair then costs no more than the walks of two
-steps from its other end, all pairs of one end together no more than one pass over the links, and
-nothing of size nodes x nodes is held.
+Pairs are grouped by the end with more walks of two steps; these are spread over the nodes once, and
+every partner collects what arrives. All pairs of one end together cost no more than one pass over
+the links, and nothing of size nodes x nodes is held.
 
-Candidates are pairs that few steps join. A node's partners at two steps (three in a bipartite
-graph, whose links cross from one side to the other) are ranked by the chance that a random walk
-arrives, and the best of them are kept. Walks do not go on from hubs, whose links say little: a pair
-that only a hub joins is found by its vectors or not at all.
+Candidates are a node's partners at two steps (three in a bipartite graph, whose links cross from
+one side to the other) where random walks arrive most often. Walks do not go on from hubs, whose
+links say little: a pair that only a hub joins is found by its vectors or not at all.
 """
 
 from __future__ import annotations
@@ -66,10 +64,9 @@ def walk_graph(graph: csr_array, *, normalised: bool = True) -> Walks:
 def walk_scores(walks: Walks, pairs: Pairs) -> NDArray[np.float64]:
     """Return the walk scores of pairs, one column per name of `WALKS`, (n, 8).
 
-    Columns are log(1 + x) of the two degrees, of the number of common neighbours, of Adamic-Adar
-    and of resource allocation (each common neighbour weighs 1 / log or 1 / its degree), and
-    log(1e-5 + (D^-1/2 A D^-1/2)^k) for k = 2, 3, 4. In a weighted graph a common neighbour counts
-    with the geometric mean of its two links' weights, in units of the mean weight.
+    Columns are log(1 + x) of degrees and shared neighbours, log(1e-5 + (D^-1/2 A D^-1/2)^k) for
+    k = 2, 3, 4. In a weighted graph a common neighbour counts with the geometric mean of its two
+    links' weights, in units of the mean weight.
     """
     raw = raw_walks(walks, pairs)
     degree = np.sort(np.log1p(np.diff(walks[0].indptr)[pairs]), axis=1)
