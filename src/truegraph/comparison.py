@@ -205,7 +205,7 @@ class Comparison(Shown):
 
     @property
     def conclusion(self) -> str:
-        """Who wins, or why nobody does, in a few sentences."""
+        """The best model, or why none is best, in a few sentences."""
         if self.leader is None:
             return "No trial is done."
         metric, best = self.metrics[self.main_metric], self.summary(self.leader)

@@ -72,7 +72,9 @@ OTHER_NAMES = {
     "validation": ("matrix",),
     "link_probabilities": ("links", "probabilities"),
     "non_link_probabilities": ("links", "probabilities"),
-} | dict.fromkeys(("correct", "labels", "predicted", "uncertainty"), ("two lists",))
+} | dict.fromkeys(
+    ("correct", "labels", "predicted", "uncertainty"), ("two lists", "rows are expected")
+)
 
 
 def test_messages_name_the_argument(outcomes: dict[str, str]) -> None:

@@ -32,7 +32,7 @@ def class_advice(
     return [
         f"{100 * share:.0f} % of the nodes without a label are predicted to be of class "
         f"{classes[most]}, which has {100 * among_labels:.0f} % of the labels: the features or the "
-        "graph may say nothing about the classes. Scale the features, give more labels, or look "
+        "graph may be unrelated to the classes. Scale the features, give more labels, or look "
         "at the probabilities."
     ]
 

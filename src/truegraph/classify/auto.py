@@ -86,7 +86,7 @@ from truegraph.options import checked_options
 from truegraph.saving import savable
 
 #: effort : {"low", "normal"}
-#:     "low" trains no network, "normal" one where left-out labels speak for the observed graph.
+#:     "low" trains no network, "normal" one where left-out labels support the observed graph.
 #: degree : float or None
 #:     Average number of edges per node of the learned graphs. None: 30 if learned from features, 80
 #:     if from features and graph, in both cases fewer on few nodes and on many.

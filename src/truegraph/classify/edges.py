@@ -127,7 +127,7 @@ def edges_and_pairs(graph: csr_array) -> tuple[Pairs, Pairs] | None:
 
 
 def evidence(links: csr_array, coordinates: Matrix, pairs: Pairs, are_edges: bool) -> Floats:
-    """Return what speaks for an edge between two nodes, without looking at that edge: (P, 5)."""
+    """Return evidence for an edge between two nodes, computed without that edge: (P, 5)."""
     degree = np.asarray(links.sum(axis=1), dtype=np.float64).ravel()
     rarity = 1.0 / np.log(np.maximum(degree, 2.0))
     weighted = links.data * np.sqrt(rarity)[links.indices]
@@ -166,7 +166,7 @@ def edge_probabilities(
     """Return the probability that each observed edge is real."""
     if inputs.graph_from != "given" or inputs.features_from != "given":
         raise InputError(
-            "edges are judged by a graph and features that were observed; give graph and X at fit."
+            "suspect edges need an observed graph and features; give graph and X at fit."
         )
     coordinates = FeatureSpace(inputs.raw).coordinates(inputs.raw)
     model, drawn = edge_model(inputs.graph, coordinates), edges_and_pairs(inputs.graph)

@@ -98,7 +98,7 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
         Average number of edges per node of the learned graphs. The default depends on the model:
         with "auto" 30 and 80, with the paper's 100, fewer on few nodes and on many.
     effort : {"low", "normal"}, default="normal"
-        Of "auto": "low" trains no network, "normal" one where left-out labels speak for the
+        Of "auto": "low" trains no network, "normal" one where left-out labels support the
         observed graph.
     class_prior : {"auto", "train", "uniform"} or array of shape (C,), default="auto"
         Of "auto": how frequent the classes are among all nodes; as the predictions say where they

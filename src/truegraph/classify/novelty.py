@@ -1,6 +1,6 @@
 """Which nodes are unlike all that was learned from.
 
-A node can be strange in three ways, and each has a score of its own, higher for stranger nodes:
+A node can be novel in three ways; each has a score of its own, higher for more novel nodes:
 
 - "class": no class fits; the entropy of its class probabilities.
 - "neighbours": its features are unlike those of its neighbours; minus the cosine between its
@@ -37,7 +37,7 @@ Scores = NDArray[np.float64]
 def novelty_parts(
     inputs: NodeInputs, probabilities: NDArray[np.floating], train: NDArray[np.int64]
 ) -> dict[str, Scores]:
-    """Return how strange each node is in each way that can be told."""
+    """Return the novelty scores by source."""
     found = {"class": entropy(probabilities)}
     if inputs.features_from != "given":
         return found

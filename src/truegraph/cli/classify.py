@@ -203,7 +203,7 @@ def _rated_edges(
 ) -> pd.DataFrame | None:
     """Return the observed edges, the least probable first.
 
-    None if there is nothing to rate them by, or if nobody asked and they are few or very many.
+    None without features, or if they were not asked for and are few or very many.
     """
     import numpy as np
 

@@ -38,7 +38,7 @@ Input
         interaction.
     time | COLUMN | Column with the time; the latest interactions are held out.
     items | FILE | A row per item: a column with the items' ids, and further columns of any kind,
-        such as category, text and price. Items that nobody took yet are recommended by them.
+        such as category, text and price. Items without interactions are recommended by them.
     users | FILE | A row per user, likewise: users who took nothing yet get what users like them
         took.
     learn.source | INPUT | A row per node: a .npy, .npz, .csv, .parquet or .xlsx file, - for

@@ -81,6 +81,9 @@ class Interactions:
         "fingerprint",
     )
 
+    def __post_init__(self) -> None:
+        self._check_saved()
+
     def _check_saved(self) -> None:
         for name, size in (("users", self.n_users), ("items", self.n_items)):
             gate.indices(name, getattr(self, name), size, what=name[:-1])

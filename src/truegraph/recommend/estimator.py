@@ -335,7 +335,7 @@ class Recommender(BaseEstimator):
             held-out interactions of a user like this one, calibrated on them; NaN if nothing was
             held out, and for seen and new items. `popular` marks users without history and
             features, who get the most popular items. With features of items there is also `new`:
-            nobody took the item yet, its score comes from its features.
+            the item has no interactions yet, its score comes from its features.
         """
         check_is_fitted(self, "interactions_")
         asked = list(users) if not isinstance(users, str | bytes) else users
