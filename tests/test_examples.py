@@ -59,6 +59,7 @@ def test_most_pages_have_snippets() -> None:
     assert len(pages_with("sh")) > 5
 
 
+@pytest.mark.filterwarnings("error")  # nor does what readers copy warn
 @pytest.mark.parametrize("page", pages_with("python"))
 def test_python_snippets_run(page: str, workplace: Path) -> None:
     snippets = blocks(page, "python")

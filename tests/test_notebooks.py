@@ -15,6 +15,7 @@ def test_there_are_three() -> None:
     assert [file.stem for file in NOTEBOOKS] == ["cora", "shop", "your_table"]
 
 
+@pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
 def test_every_cell_runs_and_shows_something(
     file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
