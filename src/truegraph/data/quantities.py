@@ -27,22 +27,13 @@ _QUANTITY = re.compile(
     rf"^(?P<paren>\()?(?P<sign>[-+−])?\s*(?P<before>{_CURRENCY})?\s*(?P<later>[-−])?"
     rf"(?P<digits>{_DIGITS})\s*(?P<unit>(?:[^\W\d_]|[%‰°$€£¥₹²³/ ])*\.?)\)?$"
 )
-_CLOCK = re.compile(
-    r"(?P<hours>\d{1,3}):(?P<minutes>[0-5]\d)(?::(?P<seconds>[0-5]\d(?:\.\d+)?))?"
-    r"\s*(?P<half>[aApP]\.?[mM]\.?)?"
-)
-_DURATION = re.compile(
-    r"(?:P(?=.)|(?=(?:[\d.]+\s*[a-z]+[\s,]*){2,}$))"  # ISO 8601, or two parts or more
-    r"(?:(?P<days>[\d.]+)\s*d(?:ays?)?)?[\s,]*T?(?:(?P<hours>[\d.]+)\s*h(?:rs?|ours?)?)?[\s,]*"
-    r"(?:(?P<minutes>[\d.]+)\s*m(?:in(?:ute)?s?)?)?[\s,]*"
-    r"(?:(?P<seconds>[\d.]+)\s*s(?:ec(?:ond)?s?)?)?",
-    re.IGNORECASE,
-)
+_CLOCK = r"(?P<clock>\d{1,3}:[0-5]\d(?::[0-5]\d(?:\.\d+)?)?)\s*(?P<half>[aApP]\.?[mM]\.?)?"
+_PART = r"\d+(?:\.\d+)?\s*(?:d(?:ays?)?|h(?:(?:ou)?rs?)?|m(?:in(?:ute)?s?)?|s(?:ec(?:ond)?s?)?)"
+_DURATION = rf"(?i:P[\dDTHMS.]+|(?:{_PART}[\s,]*){{2,}})"  # ISO 8601, or two parts or more
 _STYLES = {  # decimal sign: how numbers with it, and perhaps groups of thousands, are written
     ".": r"(?:\d{1,3}(?:,\d{3})+|\d*)(?:\.\d*)?(?:[eE][+-]?\d+)?",
     ",": r"(?:\d{1,3}(?:\.\d{3})+|\d*)(?:,\d*)?(?:[eE][+-]?\d+)?",
 }
-_SECONDS = {"days": 86400.0, "hours": 3600.0, "minutes": 60.0, "seconds": 1.0}
 _MULTIPLES = {"k": 1e3, "K": 1e3, "M": 1e6, "Mio": 1e6, "million": 1e6, "bn": 1e9, "B": 1e9}
 _UNITS = {
     "time": {
@@ -121,9 +112,7 @@ def _parts(cells: pd.Series) -> pd.DataFrame:
     units = {unit: _unit(unit) for unit in parts["unit"].dropna().unique()}
     parts["kind"] = [units[u][0] if isinstance(u, str) else "" for u in parts["unit"]]
     parts["size"] = [units[u][1] if isinstance(u, str) else 1.0 for u in parts["unit"]]
-    bare = parts["digits"].isna()
-    times = [_seconds(cell) if is_bare else None for cell, is_bare in zip(text, bare, strict=True)]
-    parts["value"] = np.array(times, dtype=np.float64)
+    parts["value"] = _seconds(text.where(parts["digits"].isna(), ""))
     parts["kind"] = parts["kind"].mask(parts["value"].notna(), "time")
     return parts
 
@@ -139,21 +128,17 @@ def _unit(written: str) -> tuple[str, float]:
     return unit.lower().removesuffix("s"), 1.0
 
 
-def _seconds(cell: str) -> float | None:
-    """Return a clock time or a duration of several parts in seconds."""
-    clock = _CLOCK.fullmatch(cell)
-    if clock is not None:
-        hours = int(clock["hours"])
-        if clock["half"]:
-            hours = hours % 12 + (12 if clock["half"].lower().startswith("p") else 0)
-        return 3600.0 * hours + 60.0 * int(clock["minutes"]) + float(clock["seconds"] or 0)
-    duration = _DURATION.fullmatch(cell)
-    if duration is None or not any(duration.groups()):
-        return None
-    try:
-        return sum(size * float(duration[part] or 0) for part, size in _SECONDS.items())
-    except ValueError:  # 1.2.3 h
-        return None
+def _seconds(cells: pd.Series) -> NDArray[np.float64]:
+    """Return clock times, and durations of several parts, in seconds; NaN for other cells."""
+    clock = cells.str.extract(f"^{_CLOCK}$")
+    has_hours = clock["clock"].str.count(":") == 1
+    spelt = clock["clock"].mask(has_hours, clock["clock"] + ":00")
+    short = cells.str.lower().str.replace(r"([dhms])[a-z]*,?", r"\1", regex=True)
+    short = cells.where(cells.str.startswith("P"), short).where(cells.str.fullmatch(_DURATION))
+    found = pd.to_timedelta(spelt.fillna(short), errors="coerce").dt.total_seconds()
+    half = clock["half"].str[0].str.lower()
+    found = found.mask(half.notna(), found % 43200.0)
+    return (found + 43200.0 * (half == "p")).to_numpy(np.float64)
 
 
 def _fits(parts: pd.DataFrame, decimal: str) -> NDArray[np.bool_]:
