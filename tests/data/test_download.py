@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,28 +78,25 @@ def test_files_are_fetched_checked_and_stored(
     assert datasets.read_node_dataset(target, "toy").fingerprint == expected.fingerprint
 
 
-def test_a_wrong_file_is_refused_and_nothing_stays(
-    tmp_path: Path, server: Server, sha256: dict[str, str]
-) -> None:
+def _longer(server: Server) -> None:
     server.files["ind.toy.graph"] += b"."
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (_longer, r"ind\.toy\.graph: the file is not the expected one"),
+        (lambda server: server.files.pop("ind.toy.ty"), r"ind\.toy\.ty: download failed \(404"),
+        (lambda server: server.cut.add("ind.toy.allx"), r"ind\.toy\.allx: "),
+    ],
+    ids=["another file", "a missing file", "a connection cut half way"],
+)
+def test_faults_are_named_and_nothing_stays(
+    tmp_path: Path, server: Server, sha256: dict[str, str], damage: Any, message: str
+) -> None:
+    damage(server)
     target = tmp_path / "cache" / "toy" / "toy.npz"
-    with pytest.raises(DataError, match=r"ind\.toy\.graph: the file is not the expected one"):
-        fetch_planetoid("toy", sha256, target, base_url=server.url)
-    assert list(target.parent.iterdir()) == []
-
-
-def test_a_missing_file(tmp_path: Path, server: Server, sha256: dict[str, str]) -> None:
-    del server.files["ind.toy.ty"]
-    target = tmp_path / "cache" / "toy" / "toy.npz"
-    with pytest.raises(DataError, match=r"ind\.toy\.ty: download failed \(404"):
-        fetch_planetoid("toy", sha256, target, base_url=server.url)
-    assert list(target.parent.iterdir()) == []
-
-
-def test_a_connection_cut_half_way(tmp_path: Path, server: Server, sha256: dict[str, str]) -> None:
-    server.cut.add("ind.toy.allx")
-    target = tmp_path / "cache" / "toy" / "toy.npz"
-    with pytest.raises(DataError, match=r"ind\.toy\.allx: "):
+    with pytest.raises(DataError, match=message):
         fetch_planetoid("toy", sha256, target, base_url=server.url)
     assert list(target.parent.iterdir()) == []
 

@@ -105,7 +105,7 @@ def new_points(X: Any, plan: ColumnPlan | None) -> Any:
     for name, (count, cells) in plan.misfits(X).items():
         kind = plan.encoders_[name].kind
         some = ", ".join(cells[:5])
-        what = f"has {counted(count, 'cell')} that are no {kind} as the model was fitted on: {some}"
+        what = f"has {counted(count, 'cell')} not written as the {kind}s of the fit: {some}"
         if kind == "category":
             what = f"has categories that the model has not seen: {some} ({counted(count, 'cell')})"
         warn(f"column {name!r} of X {what}. They count as missing.", InputWarning)
