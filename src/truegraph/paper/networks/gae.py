@@ -28,6 +28,8 @@ from truegraph.paper.networks.sparse import Noise, SparseMatrix, dropped, glorot
 from truegraph.paper.step import Adam, check_finite
 from truegraph.progress import Progress
 
+_TOLD = 20  # epochs of which one tells its loss
+
 
 class GAE(torch.nn.Module):
     """GAE of features (N, F) and a graph (N, N): symmetric, weights > 0, no diagonal.
@@ -158,13 +160,14 @@ def train(
     adam = Adam(dict(model.named_parameters()), rate)
     best, kept = float("-inf"), None
     for epoch in range(epochs):
+        model.reconstruction.has_value = tells = epoch % _TOLD == 0 or epoch + 1 == epochs
         loss = model.loss(noise)
         adam.step(loss)
         if rating is not None and (found := rating()) > best:
             best = found
             kept = {name: weight.clone() for name, weight in model.state_dict().items()}
         if progress is not None:
-            progress.update(epoch + 1, epochs, f"loss {loss.item():.4f}")
+            progress.update(epoch + 1, epochs, f"loss {loss.item():.4f}" if tells else "")
     check_finite(loss, model.name)
     if kept is not None:
         model.load_state_dict(kept)
