@@ -152,6 +152,23 @@ def test_no_features(planted: Any) -> None:
     assert fitted.predict_proba(edges=[(120, 0), (120, 1)]).shape == (1, 3)
 
 
+def test_two_groups_of_hubs_and_loners_without_features() -> None:
+    """Spreading of labels fails where a few hubs have most edges; who is linked with whom does."""
+    generator = np.random.default_rng(0)
+    group = np.repeat([0, 1], 200)
+    fame = generator.pareto(1.0, 400) + 0.05
+    chance = np.outer(fame, fame) * np.where(group[:, None] == group, 0.02, 0.001)
+    upper = np.triu(generator.random((400, 400)) < chance, 1)
+    graph = csr_array((upper | upper.T).astype(float))
+    labels = np.full(400, -1)
+    known = [*generator.choice(200, 5, replace=False), *generator.choice(200, 5) + 200]
+    labels[known] = group[known]
+    fitted = _low().fit(None, labels, graph=graph)
+    linked = np.diff(graph.indptr) > 0
+    assert (fitted.predict() == group)[linked].mean() > 0.9
+    assert "links, spread" in fitted.view_weights_
+
+
 def test_mixed_scales_do_not_matter(planted: Any) -> None:
     generator = np.random.default_rng(0)
     points = 3.0 * np.eye(3)[planted.labels] + generator.normal(size=(120, 3))

@@ -74,3 +74,18 @@ def test_pixels_are_no_counts_of_words() -> None:
     assert np.array_equal(FeatureSpace(csr_array(pixels.astype(float))).scale, np.ones(40))
     counts = FeatureSpace(csr_array(np.minimum(pixels, 3).astype(float))).scale
     assert counts[0] == counts.max() > counts.min()
+
+
+def test_categories_count_as_much_as_numbers_however_rare_they_are() -> None:
+    generator = np.random.default_rng(0)
+    rare, common = generator.random((2, 400, 1)) < np.array([0.05, 0.5])[:, None, None]
+    numbers = generator.normal(size=(400, 8))
+    table = csr_array(np.hstack([numbers, rare, common]).astype(float))
+    space = FeatureSpace(table)
+    assert space.is_table
+    assert not space.has_directions
+    deviation = space.columns(table).std(axis=0)
+    np.testing.assert_allclose(deviation, deviation[0], rtol=0.15)
+    np.testing.assert_allclose((deviation**2).sum(), 1.0, rtol=1e-5)
+    assert not FeatureSpace(csr_array(numbers)).is_table
+    assert not FeatureSpace(csr_array(np.hstack([rare, common]).astype(float))).is_table

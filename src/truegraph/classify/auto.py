@@ -381,6 +381,8 @@ def try_propagation(
     """
     most = _TAKEN * max(0.0, 1.0 - 2.0 * views.false_share)
     if problem.inputs.graph_from != "given":
+        if views.of_table:  # where it gains nothing: lab/experiments/small_tables.toml
+            return
         average.member_kinds = ("learned", "none")
     if most == 0.0 or average.weight_of(*average.member_kinds) < _LEAST:
         return

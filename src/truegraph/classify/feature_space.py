@@ -16,6 +16,7 @@ from scipy.sparse import csr_array, diags_array
 from sklearn.utils.extmath import randomized_svd
 
 from truegraph import gate
+from truegraph.data.operators import normalise_features
 from truegraph.errors import InputError
 from truegraph.runtime.threads import one_blas_thread
 from truegraph.saving import savable
@@ -28,6 +29,7 @@ _SPARSE = 0.2  # density below which features are taken for words
 _LARGEST_COUNT = 10.0  # mean of the numbers that are not zero
 _FEW_FEATURES = 8  # so few have no direction to speak of: rows keep their lengths
 _UNEVEN = 0.1  # share of the columns that carry the variance below which scales are mixed
+_CATEGORIES = 0.1  # share of columns of 0 and 1 from which on features are a table of categories
 _NUMBERS = 30_000_000  # that the coordinates of all nodes may have
 _LEAST_DIMENSION = 16  # on however many nodes
 
@@ -38,11 +40,14 @@ class FeatureSpace:
 
     The shift of words is zero. Rows get length one where features have directions; with
     `keeps_lengths` those that are mostly zero alone do. `FeatureSpace(None, F)` has no coordinates.
+    Tables with categories keep lengths, and have scales under which a category counts as much as a
+    number, however rare it is.
     """
 
     def __init__(
         self, raw: csr_array | None, width: int = 0, *, keeps_lengths: bool = False
     ) -> None:
+        self.column_scale = np.zeros(0)  # of all columns of a table with categories
         if raw is None:
             self.shift, self.scale = np.zeros(width), np.zeros(width)
             self.has_directions, self.components = True, np.zeros((width, 0))
@@ -53,7 +58,9 @@ class FeatureSpace:
             self.has_directions = True
         else:
             self.shift, self.scale = _standard(raw)
+            self.column_scale = _column_scale(raw)
             varied = int((self.scale > 0.0).sum())
+            keeps_lengths = keeps_lengths or self.is_table
             self.has_directions = not keeps_lengths and varied >= _FEW_FEATURES
         scaled = _scaled(raw, self.shift, self.scale)
         self.components = _components(scaled, self.has_directions)
@@ -62,6 +69,17 @@ class FeatureSpace:
     def dimension(self) -> int:
         """Number d of coordinates; 0 if all rows are equal."""
         return int(self.components.shape[1])
+
+    @property
+    def is_table(self) -> bool:
+        """Whether some columns are categories and others are not."""
+        return bool(len(self.column_scale))
+
+    def columns(self, raw: csr_array) -> Any:
+        """Return the features (M, F) themselves: rows of length one, or columns alike."""
+        if not self.is_table:
+            return normalise_features(raw, by="length")
+        return ((raw.toarray() - self.shift) * self.column_scale).astype(np.float32)
 
     def coordinates(self, raw: csr_array) -> Matrix:
         """Return the coordinates (M, d) of nodes with features (M, F)."""
@@ -75,6 +93,7 @@ class FeatureSpace:
         width = len(gate.array("components", self.components, (None, None)))
         for name in ("shift", "scale"):
             gate.array(name, getattr(self, name), (width,))
+        gate.array("column_scale", self.column_scale, (width if self.is_table else 0,))
         if not isinstance(self.has_directions, bool):
             raise InputError("a feature space does not say whether rows get length one.")
 
@@ -102,6 +121,23 @@ def _standard(raw: csr_array) -> tuple[NDArray[np.float64], NDArray[np.float64]]
     if (carrying - 1.0) / (len(variance) - 1.0) < _UNEVEN:
         return mean, own
     return mean, np.where(varied, 1.0 / np.sqrt(variance.mean()), 0.0)
+
+
+def _column_scale(raw: csr_array) -> NDArray[np.float64]:
+    """Return what columns are multiplied with, empty unless some are categories, 0 or 1.
+
+    Categories become standardised columns, and rows get length one on average.
+    """
+    table = raw.toarray()
+    deviation = table.std(axis=0)
+    varied = deviation > 0.0
+    is_category = varied & np.isin(table, (0.0, 1.0)).all(axis=0)
+    if not _CATEGORIES * varied.sum() <= is_category.sum() < varied.sum():
+        return np.zeros(0)
+    scale = np.where(varied, 1.0, 0.0)
+    scale[is_category] /= deviation[is_category]
+    found: NDArray[np.float64] = scale / np.linalg.norm(scale * deviation)
+    return found
 
 
 def _scaled(

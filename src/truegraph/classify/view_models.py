@@ -41,6 +41,7 @@ from truegraph.saving import savable
 
 CLASS_SHARES, MEAN, FOREST = "class shares", "mean", "forest"
 _PENALTIES = (1.0, 10.0)  # lab/choose/auto_weights.py
+_PENALTIES_OF_TABLES = (0.1, 1.0, 10.0)  # lab/experiments/small_tables.toml, seeds from 1000 on
 _PENALTIES_OF_NUMBERS = (0.1, 1.0, 10.0, 100.0)  # decades: numbers differ more in their noise
 _PRIOR_LABELS = 2.0  # that the variance of the targets counts for in the variance of errors
 # lab/choose/auto_temperatures.py
@@ -140,7 +141,7 @@ def _fit_table(name: str, views: Views, labels: TrainingLabels) -> FittedView:
     """Fit ridge regression with the penalty under which left-out labels fare best."""
     table, wanted = views.table(name), one_hot(labels.labels, labels.classes)
     found = []
-    for penalty in _PENALTIES:
+    for penalty in _PENALTIES_OF_TABLES if views.of_table else _PENALTIES:
         given = (table[labels.nodes], wanted, labels.folds, penalty, labels.weights)
         coefficients, intercept, left_out = fit_ridge(*given)
         scores = linear_scores(table, coefficients, intercept)

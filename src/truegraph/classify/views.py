@@ -23,7 +23,7 @@ from truegraph.classify.point_graphs import (
     structure_rows,
     walk_operator,
 )
-from truegraph.data.operators import normalise_features, normalised_adjacency
+from truegraph.data.operators import normalised_adjacency
 from truegraph.saving import savable
 
 # Which hypothesis about the true graph each view belongs to.
@@ -34,6 +34,7 @@ KINDS = {
     "observed": "observed",
     "observed, two steps": "observed",
     "labels on observed": "observed",
+    "links, spread": "observed",
     "cleaned": "cleaned",
     "labels on cleaned": "cleaned",
     "neighbours apart": "links",
@@ -82,6 +83,7 @@ class ViewSources:
             "cleaned": self.edge_model is not None,
             "neighbours apart": has_features and self.has_graph,
             "links": self.structure is not None,
+            "links, spread": self.structure is not None and not has_features,
             "learned": self.learned is not None,
             "labels on nearest": self.nearest is not None,
             "learned, then observed": self.learned is not None and self.has_graph,
@@ -97,18 +99,18 @@ class Views:
         self._sources = sources
         self._inputs = inputs
         self.n_nodes = inputs.n_nodes
+        self.of_table = sources.space.is_table
 
     def table(self, name: str) -> Any:
         """Return the coordinates (N', d) of a view, an array or a sparse matrix."""
         if name == "forest":
             return self._inputs.raw
         if name == "raw features":
-            return normalise_features(self._inputs.raw, by="length")
+            return self._sources.space.columns(self._inputs.raw)
         if name == "links":
-            assert self._sources.structure is not None
-            fitted = len(self._sources.structure)
-            rows = structure_rows(self._inputs.graph, fitted) @ self._sources.structure
-            return np.hstack([rows, self.coordinates])
+            return np.hstack([self._links, self.coordinates])
+        if name == "links, spread":
+            return unit_rows(pagerank(self._observed, self._links))
         if name == "neighbours apart":
             around = row_operator(self._inputs.graph)
             near = around @ self.coordinates
@@ -162,6 +164,13 @@ class Views:
         model = self._sources.edge_model
         graph = self._inputs.graph
         return graph if model is None else model.cleaned(graph, self.coordinates)
+
+    @cached_property
+    def _links(self) -> Matrix:
+        """Coordinates (N', k) of whom each node is linked with."""
+        assert self._sources.structure is not None
+        rows = structure_rows(self._inputs.graph, len(self._sources.structure))
+        return np.asarray(rows @ self._sources.structure)
 
     @cached_property
     def _observed(self) -> csr_array:
