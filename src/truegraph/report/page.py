@@ -86,13 +86,13 @@ def _is_figure(text: str) -> bool:
 
 
 def _value(value: Any) -> Entry:
-    is_number = isinstance(value, float | int) and not isinstance(value, bool)
+    is_number = isinstance(value, float | int) and not isinstance(value, bool) and value == value
     return Entry(_text(value), float(value) if is_number else None)
 
 
 def _text(value: Any) -> str:
     if isinstance(value, float):
-        return f"{value:,.4g}"
+        return f"{value:,.4g}" if value == value else "-"
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from truegraph.recommend.names import BAYESIAN, NETWORKS
-from truegraph.report.page import Entry, Part, facts, first_rows, table
+from truegraph.report.page import Part, facts, first_rows
 
 if TYPE_CHECKING:
     from truegraph.learning.learned import LearnedGraph
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 _ROWS = 20
 _NEIGHBOURS = 5
 _REASONS = 3
-
-Rows = list[list[str]]
 
 
 def recommended_parts(recommender: Recommender, found: pd.DataFrame) -> Iterator[Part]:
@@ -45,7 +43,7 @@ def recommended_parts(recommender: Recommender, found: pd.DataFrame) -> Iterator
 
 
 def _reasons(recommender: Recommender, found: pd.DataFrame) -> Part:
-    rows: Rows = [["user", "gets", "probability", "because of"]]
+    rows = []
     data = recommender.interactions_
     taken = np.bincount(data.items, minlength=data.n_items)[data.item_numbers(found["item"])]
     took = np.bincount(data.users, minlength=data.n_users)[data.user_numbers(found["user"])]
@@ -59,26 +57,23 @@ def _reasons(recommender: Recommender, found: pd.DataFrame) -> Part:
             f"{reason} ({part / score:.0%})" if score > 0.0 else str(reason)
             for reason, part in zip(because["item"], because["contribution"], strict=True)
         ]
-        rows.append([str(user), str(item), _share(chance), ", ".join(names)])
-    return table(
+        rows.append((user, item, chance, ", ".join(names)))
+    return first_rows(
         "Because they took",
         "The first recommendation of the first users, and the items of their history that carry "
         "most of its score, with their share of it. The rest comes from the other items, some "
         "of which may count against it; explain(user, item) lists all.",
-        rows,
+        pd.DataFrame(rows, columns=["user", "gets", "probability", "because of"]),
     )
 
 
 def _probabilities(found: pd.DataFrame) -> Part:
-    rows: Rows = [["rank", "mean %", "lowest %", "highest %"]]
-    for rank, chance in found.groupby("rank")["probability"]:
-        figures = (chance.mean(), chance.min(), chance.max())
-        rows.append([str(rank), *(_share(value) for value in figures)])
-    return table(
+    by_rank = found.groupby("rank")["probability"].agg(["mean", "min", "max"])
+    return first_rows(
         "How probable the recommendations are",
         "The probability that an item is among the held-out interactions of its user, by its place "
         "in the list: calibrated on the interactions that were held out for choices.",
-        rows,
+        by_rank.set_axis(["mean", "lowest", "highest"], axis=1).reset_index(),
     )
 
 
@@ -87,19 +82,15 @@ def _neighbours(recommender: Recommender, graph: LearnedGraph) -> Part:
     taken = np.bincount(data.items, minlength=data.n_items)
     has_edges = np.diff(graph.adjacency.indptr) > 0
     order = np.lexsort((np.arange(graph.n_nodes), -taken[: graph.n_nodes]))
-    rows: Rows = [["item", "taken by", "nearest items"]]
+    rows = []
     for number in order[has_edges[order]][:_ROWS]:
         item = data.item_ids[number]
         near = recommender.similar_items(item, _NEIGHBOURS)
         near = near[near["similarity"] > 0.0]
         names = ", ".join(str(name) for name in near["item"])
-        rows.append([str(item), Entry(f"{taken[number]:,}", float(taken[number])), names])
-    return table(
+        rows.append((item, int(taken[number]), names))
+    return first_rows(
         "The most popular items and their neighbours",
         "In the learned graph, the strongest edges first. Check whether they belong together.",
-        rows,
+        pd.DataFrame(rows, columns=["item", "taken by", "nearest items"]),
     )
-
-
-def _share(value: float) -> Entry:
-    return Entry("-") if np.isnan(value) else Entry(f"{100 * value:.1f}", float(value))
