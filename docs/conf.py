@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import sys
 import warnings
 from collections.abc import Iterator
@@ -120,6 +121,7 @@ def write_pages() -> None:
     """Write the pages that are made of other files: results, benchmarks, changes, commands."""
     research = GENERATED / "research"
     research.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(GENERATED / "api", ignore_errors=True)  # pages of names that are gone
     listed = []
     for page in sorted((ROOT / "results").glob("*.md")):
         listed.append(page.stem)
