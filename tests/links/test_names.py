@@ -84,6 +84,9 @@ def test_names_that_do_not_fit_are_told():
     X = pd.DataFrame(FEATURES[:39], index=names[:39], columns=list("abc"))
     with pytest.raises(InputError, match="node 'n39' of the graph has no row in X"):
         LinkPredictor().fit(named("networkx", names), X)
+    for kind in ("networkx", "table", "igraph"):
+        with pytest.raises(InputError, match="which do not say which row of X"):
+            LinkPredictor().fit(named(kind, names), FEATURES)
     predictor = LinkPredictor("katz").fit(named("networkx", names))
     with pytest.raises(InputError, match="'n99' is not a node"):
         predictor.predict_proba([("n01", "n99")])

@@ -195,7 +195,7 @@ class LinkPredictor(BaseEstimator):
         check_share("missing", self.missing, _MISSING)
         rows = row_names(X) if X is not None and is_table(X) else None
         points, self.plan_ = take_features(X, self.plan)
-        links, self.node_names_ = named_graph(graph, rows)
+        links, self.node_names_ = named_graph(graph, rows, points)
         self.learned_graph_: LearnedGraph | None = None
         self.points_: Any = None
         if self.node_names_ is not None and isinstance(validation, tuple | list):

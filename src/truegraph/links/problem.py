@@ -33,7 +33,9 @@ _ENOUGH_CYCLES = 20  # a graph with so many cycles, all even, is bipartite on pu
 Names = tuple[Hashable, ...]
 
 
-def named_graph(graph: Any, rows: Sequence[Hashable] | None) -> tuple[csr_array, Names | None]:
+def named_graph(
+    graph: Any, rows: Sequence[Hashable] | None, X: Any = None
+) -> tuple[csr_array, Names | None]:
     """Return the links (N, N) in the order of the named rows of X, if it has any, and the names."""
     own = graph_names(graph)
     libraries = {kind.__module__.partition(".")[0] for kind in type(graph).__mro__}
@@ -42,6 +44,12 @@ def named_graph(graph: Any, rows: Sequence[Hashable] | None) -> tuple[csr_array,
         own = list(range(len(graph)))
     elif own is None and has_numbers and "pandas" in libraries and "source" in graph.columns:
         own = sorted({*graph["source"].tolist(), *graph["target"].tolist()})
+    is_counted = own is None or list(own) == list(range(1, len(own) + 1))
+    if X is not None and rows is None and not is_counted:
+        raise InputError(
+            f"the nodes of the graph have names such as {own[0]!r}, which do not say which row of "
+            "X each is; give X as a table whose index has these names."
+        )
     links = as_adjacency(graph, node_names=own)
     if rows is None or own is None:
         is_known = rows is not None and len(rows) == links.shape[0]
