@@ -152,17 +152,20 @@ def chances(options: argparse.Namespace) -> dict[str, Any]:
     for name in available(tuple(options.datasets.split(","))):
         data = load_interactions(name)
         splits = [split_randomly(data, tenths, random_state=seed) for seed in range(options.trials)]
-        result[f"{name}, at random"] = [stated_and_taken(split) for split in splits]
+        result[f"{name}, at random"] = [stated_and_taken(split, options.model) for split in splits]
         if data.times is not None:
-            result[f"{name}, by time"] = [stated_and_taken(split_by_time(data, tenths))]
+            result[f"{name}, by time"] = [
+                stated_and_taken(split_by_time(data, tenths), options.model)
+            ]
     return result
 
 
-def stated_and_taken(split: InteractionSplit) -> dict[str, Any]:
+def stated_and_taken(split: InteractionSplit, model: str) -> dict[str, Any]:
     """Compare probabilities with the test part: all lists, ten bins of equal count, the highest."""
     from truegraph import Recommender
 
-    recommender = Recommender(random_state=0).fit(split.train, validation=split.validation)
+    recommender = Recommender(model, random_state=0)
+    recommender.fit(split.train, validation=split.validation)
     users = np.flatnonzero(np.diff(split.test.indptr))
     table = recommender.recommend(users.tolist(), k=20)
     stated = table["probability"].to_numpy()
@@ -280,6 +283,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS))
     parser.add_argument("--datasets", default=",".join(DATASETS), help="of rivals and chances")
     parser.add_argument("--trials", type=int, default=3, help="splits, of chances")
+    parser.add_argument("--model", default="auto", help="of chances")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--zipf-once", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--read-once", help=argparse.SUPPRESS)
