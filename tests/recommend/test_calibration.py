@@ -55,7 +55,7 @@ def test_probabilities_are_capped_by_what_held_out_counts_support(least: int) ->
     for score in (-1e9, 0.0, 29.0, 1e9):
         own = np.array([1]), np.array([score], dtype=np.float32), np.array([2])
         (chance,) = probabilities(calibration, *own)
-        assert 1.0 / 202.0 <= chance <= 1.0 - 1.0 / 202.0  # of groups of 100 to 199 pairs
+        assert 1.0 / 1202.0 <= chance <= 1.0 - 1.0 / (held_out.nnz + 2.0)
 
 
 def test_no_probability_of_a_recommender_is_certain() -> None:

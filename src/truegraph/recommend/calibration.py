@@ -4,9 +4,9 @@ Both come from the lists of a model that has not seen the held-out interactions.
 recommends is fitted to all interactions and is taken to rank at least as well.
 
 A logistic regression joins rank, score and length of the history to one number; an isotonic
-regression of the held-out interactions on it makes that a probability. Each probability is
-(hits + 1) / (n + 2) of at least 100 pairs: never 0 or 1, and the highest one stated is one that the
-held-out counts support.
+regression of the held-out interactions on it makes that a probability. Each level of it is
+(hits + 1) / (n + 2) of all its pairs, at least 100: never 0 or 1, and the highest one stated is one
+that the held-out counts support.
 
 For the sets one held-out item of every user is drawn, and its rank noted among the items that the
 user had not taken. If the next item is like these, it ranks among the first K with the asked
@@ -83,8 +83,11 @@ def fit_calibration(
     order = np.argsort(joined, kind="stable")
     groups = np.array_split(order, max(1, len(order) // _LEAST_PAIRS))
     means = np.array([joined[group].mean() for group in groups])
-    shares = np.array([(taken[group].sum() + 1.0) / (len(group) + 2.0) for group in groups])
-    isotonic = IsotonicRegression().fit(means, shares)
+    hits, sizes = (np.array([how(taken[group]) for group in groups]) for how in (np.sum, len))
+    levels = IsotonicRegression().fit(means, hits / sizes, sizes).predict(means)
+    level = np.unique(levels, return_inverse=True)[1]  # groups that share a probability
+    shares = (np.bincount(level, hits) + 1.0) / (np.bincount(level, sizes) + 2.0)
+    isotonic = IsotonicRegression().fit(means, shares[level], sizes)
     return centre, slope, isotonic.X_thresholds_, isotonic.y_thresholds_
 
 
