@@ -393,10 +393,10 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", help="targets whose names hold this word")
     options = parser.parse_args()
-    end = time.monotonic() + 60.0 * options.minutes
     found: dict[str, str] = {}
     rounds, cases = 0, 0
     all_targets = {n: found for n, found in targets().items() if (options.only or "") in n}
+    end = time.monotonic() + 60.0 * options.minutes  # the sound files are made before
     faulthandler.enable()
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     print(f"files in {FOLDER}", flush=True)
