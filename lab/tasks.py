@@ -77,6 +77,12 @@ _GRAPHS = {
     "edges_per_node": count("edges per node", 1),
     "components": count("components"),
 }
+_NUMBERS = {
+    "rmse": Metric("RMSE", "lower", digits=2),
+    "r2": percent("R2 %"),
+    "interval_coverage": percent("coverage % at 90", "neither"),
+    "interval_width": Metric("width of intervals in deviations", "lower", digits=2),
+}
 _COUNTS = {
     "user_threshold": count("fewest per user"),
     "item_threshold": count("fewest per item"),
@@ -111,6 +117,12 @@ TASKS = {
         {"split": "random", "mask": "train"},
     ),
     "points": Task("lab.points", _GRAPHS),
+    "rows": Task(
+        "lab.rows",
+        METRICS | _NUMBERS,
+        ("labels", "drawn"),
+        {"labels": 50, "drawn": "in all"},
+    ),
     "statistics": Task("lab.statistics", _COUNTS, ("component",), {"component": "largest"}),
 }
 

@@ -18,6 +18,7 @@ from lab.digests import digest, refreshed
 from lab.experiment import Experiment, experiments, load, parse
 from lab.points import build_graph, spreading_accuracy
 from lab.printed import printed
+from lab.rows import MODELS as ROWS
 from lab.store import Trial, committed, fresh, runs, trials_of, write_table
 from lab.suggestions import hard_negatives, suggestion_metrics
 from lab.summary import Findings, tables
@@ -77,6 +78,7 @@ def test_builtin_experiments_name_what_exists(name: str) -> None:
         "suggestions": {*LINKS},
         "recommend": {*RECOMMENDERS},
         "points": {"learned", "knn", "umap"},
+        "rows": {*ROWS},
         "statistics": {"statistics"},
     }
     found = load(name)
