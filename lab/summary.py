@@ -151,6 +151,8 @@ def tables(findings: Findings) -> str:
     parts = [] if findings.has_one_model else [_overview(findings, metric) for metric in main]
     if len(shown) > len(main) or not parts:
         parts.append(_all_metrics(findings))
+    if findings.experiment.task == "rows" and len(findings.experiment.datasets) > 1:
+        parts += [_over_data(findings, name) for name in main if findings.metrics[name].percent]
     if findings.experiment.compare is not None:
         parts.append(_gains(findings, main[0]))
     return "\n".join([*parts, _versions(findings)])
@@ -237,6 +239,29 @@ def _all_metrics(findings: Findings) -> str:
             sides.append(f"{side} is better for {', '.join(headings)}")
     caption = "Means over the trials" + (f"; {'; '.join(sides)}." if sides else ".")
     return _shown("All metrics", rows, caption)
+
+
+def _over_data(findings: Findings, metric: str) -> str:
+    """Return the mean of a metric over the data sets, on the seeds that all models have."""
+    shown = findings.metrics[metric]
+    labels = list(dict.fromkeys(cell.label for cell in findings.cells))
+    found: dict[tuple[str, str], list[float]] = {}
+    for column, cells in findings.groups():
+        values = {cell.label: findings.values(cell, metric) for cell in cells}
+        shared = set.intersection(*(set(one) for one in values.values()))
+        if not shared or len(values) < len(labels):
+            continue
+        for label, own in values.items():
+            mean = sum(own[seed] for seed in shared) / len(shared)
+            found.setdefault((label, column.partition(" ")[2]), []).append(mean)
+    columns = list(dict.fromkeys(column for _, column in found))
+    rows = [["model", *(column or "all" for column in columns)]]
+    for label in labels:
+        means = [found.get((label, column), []) for column in columns]
+        rows.append([label, *(shown.shown(sum(m) / len(m)) if m else "-" for m in means)])
+    counts = sorted({len(one) for one in found.values()})
+    caption = f"Mean of the means of {' to '.join(map(str, counts))} data sets."
+    return _shown(f"{_sentence(shown.heading)} over the data sets", rows, caption)
 
 
 def _mean(findings: Findings, cell: Cell, metric: str) -> str:
