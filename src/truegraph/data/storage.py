@@ -95,17 +95,8 @@ def read_json(path: PathLike) -> Any:
     """Read a JSON document."""
     try:
         return json.loads(existing_file(path).read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}: not valid JSON at line {error.lineno}, column {error.colno}: {error.msg}; "
-            "write the file again."
-        ) from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not valid JSON: it is not UTF-8 text.") from error
-    except RecursionError as error:
-        raise InputError(f"{path}: not usable JSON: it is nested too deeply.") from error
-    except ValueError as error:  # a number of thousands of digits
-        raise InputError(f"{path}: not usable JSON: {error}.") from error
+    except (ValueError, RecursionError) as error:  # also of text that is not UTF-8
+        raise InputError(f"{path}: not valid JSON ({error}); write the file again.") from error
 
 
 def write_npz(path: PathLike, arrays: Mapping[str, NDArray[Any]], *, compress: bool = True) -> None:
