@@ -130,8 +130,7 @@ def is_directed(graph: Any) -> bool:
         return bool(graph.is_directed()) if callable(graph.is_directed) else False
     if not (issparse(graph) or isinstance(graph, np.ndarray)):
         return False
-    given: Any = graph
-    links: Any = csr_array(given).astype(bool)
+    links: Any = csr_array(gate.table("graph", graph, finite=False)).astype(bool)
     both = triu(links, k=1).nnz and tril(links, k=-1).nnz
     return bool(both) and (links != links.T).nnz > 0
 
