@@ -4,7 +4,7 @@ from lab.choose import nodes, sweep
 
 if __name__ == "__main__":
     for target, values in (
-        ("truegraph.classify.class_shares:_PRIOR", (1.0, 3.0, 10.0)),
-        ("truegraph.classify.class_shares:_CLEAR", (0.0, 0.1, 0.3)),
+        ("truegraph.classify.calibration:_PRIOR", (1.0, 3.0, 10.0)),
+        ("truegraph.classify.calibration:_CLEAR", (0.0, 0.1, 0.3)),
     ):
         sweep(target, values, nodes(), datasets=("texas", "wisconsin", "cora"), effort="low")

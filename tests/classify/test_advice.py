@@ -15,7 +15,7 @@ from truegraph import (
     InputWarning,
     NodeClassifier,
 )
-from truegraph.classify.advice import class_advice, share_advice
+from truegraph.classify.averaging import class_advice, share_advice
 from truegraph.errors import InputError
 
 RNG = np.random.default_rng(0)

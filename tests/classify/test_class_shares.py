@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from truegraph import NodeClassifier
-from truegraph.classify.class_shares import (
+from truegraph.classify.calibration import (
     estimated_factors,
     shares_of,
     uneven_classes,

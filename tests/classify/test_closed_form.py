@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from truegraph.classify.closed_form import (
+from truegraph.classify.left_out import deal_folds
+from truegraph.classify.spaces import walk_operator
+from truegraph.classify.view_models import (
     fit_ridge,
     linear_scores,
     one_hot,
@@ -14,8 +16,6 @@ from truegraph.classify.closed_form import (
     spread_values,
     values_left_out,
 )
-from truegraph.classify.left_out import deal_folds
-from truegraph.classify.point_graphs import walk_operator
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 2, 2])
 

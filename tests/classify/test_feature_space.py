@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array, random_array
 
-from truegraph.classify.feature_space import FeatureSpace, unit_rows
+from truegraph.classify.spaces import FeatureSpace, unit_rows
 
 
 def _space_of(table: np.ndarray) -> tuple[np.ndarray, bool]:

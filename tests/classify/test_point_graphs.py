@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from truegraph.classify.point_graphs import (
+from truegraph.classify.spaces import (
     PointGraph,
     allowed_degree,
     can_learn_from,

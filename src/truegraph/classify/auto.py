@@ -42,21 +42,18 @@ from truegraph.classify.averaging import (
 )
 from truegraph.classify.calibration import (
     NodeTemperatures,
+    class_factors,
     confidence_temperature,
+    estimated_factors,
     fitted_temperature,
     learned_temperatures,
     log_degrees,
     moved_entropy,
-    tempered,
-)
-from truegraph.classify.class_shares import (
-    class_factors,
-    estimated_factors,
     shares_of,
+    tempered,
     uneven_classes,
 )
 from truegraph.classify.edges import edge_model
-from truegraph.classify.feature_space import FeatureSpace
 from truegraph.classify.inputs import NodeInputs
 from truegraph.classify.left_out import (
     LeftOutLabels,
@@ -65,8 +62,8 @@ from truegraph.classify.left_out import (
     standard_errors,
     training_labels,
 )
-from truegraph.classify.point_graphs import PointGraph, can_learn_from, structure_axes
 from truegraph.classify.problem import Problem
+from truegraph.classify.spaces import FeatureSpace, PointGraph, can_learn_from, structure_axes
 from truegraph.classify.view_models import (
     FOREST,
     FittedView,

@@ -21,8 +21,8 @@ from scipy.sparse import coo_array, csr_array, triu
 from sklearn.linear_model import LogisticRegression
 
 from truegraph import gate
-from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
+from truegraph.classify.spaces import FeatureSpace, Matrix, unit_rows
 from truegraph.data.operators import without_diagonal
 from truegraph.data.row_products import row_products
 from truegraph.errors import InputError

@@ -26,8 +26,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from truegraph import gate
-from truegraph.classify.advice import class_advice, share_advice
 from truegraph.classify.auto import AutoModel
+from truegraph.classify.averaging import class_advice, share_advice
 from truegraph.classify.base import NodeEstimator
 from truegraph.classify.calibration import (
     LEAST_LABELS,
@@ -120,14 +120,12 @@ class NodeClassifier(ClassifierMixin, NodeEstimator):
     Attributes
     ----------
     classes_ : ndarray of shape (C,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X was a table.
+    n_features_in_, feature_names_in_
+        Of X; the names only if it was a table.
     plan_ : ColumnPlan or None
         The fitted plan of a DataFrame.
-    notes_ : tuple of str
-        What was chosen for the user.
-    seconds_ : dict of str to float
+    notes_, seconds_
+        What was chosen for the user, and the seconds of each stage.
 
     References
     ----------

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from truegraph import gate
-from truegraph.classify.feature_space import Matrix
+from truegraph.classify.spaces import Matrix
 from truegraph.errors import InputError
 from truegraph.saving import savable
 

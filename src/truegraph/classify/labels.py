@@ -41,7 +41,9 @@ def encode_labels(y: Any, sample_weight: Any = None) -> tuple[Nodes, NDArray[Any
         )
     _check_names(values[known])
     try:
-        classes, numbers = np.unique(np.array(values[known].tolist()), return_inverse=True)
+        # large unsigned numbers would become floats in a list
+        found = values[known] if values.dtype.kind == "u" else np.array(values[known].tolist())
+        classes, numbers = np.unique(found, return_inverse=True)
     except (TypeError, ValueError) as error:
         raise InputError(f"y has labels that cannot be sorted: {error}; use one kind.") from error
     if len(classes) < 2:

@@ -20,9 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
-from truegraph.classify.point_graphs import row_operator
+from truegraph.classify.spaces import FeatureSpace, Matrix, row_operator, unit_rows
 from truegraph.evaluation.samples import entropy
 from truegraph.runtime.threads import one_blas_thread
 

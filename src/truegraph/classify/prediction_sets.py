@@ -46,28 +46,13 @@ Scores = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class PredictionSets:
-    """One set of classes per node.
+    """One set of classes per node."""
 
-    Attributes
-    ----------
-    members : ndarray of bool, shape (n, C)
-        Whether each class belongs to the set of each node; the most probable class always does.
-    classes : ndarray of shape (C,)
-        Names of the classes.
-    coverage : float
-        Asked share of the nodes whose true class is in their set.
-    thresholds : ndarray of shape (C,)
-        Least probability, per class, with which a class belongs to a set; all alike unless the
-        sets are class-conditional. Of smoothed scores it is the threshold of those.
-    source : str
-        Which labels the thresholds come from.
-    """
-
-    members: NDArray[np.bool_]
-    classes: NDArray[Any]
-    coverage: float
-    thresholds: NDArray[np.float64]
-    source: str
+    members: NDArray[np.bool_]  # (n, C), whether each class is in the set of each node
+    classes: NDArray[Any]  # (C,), names of the classes
+    coverage: float  # asked share of the nodes whose true class is in their set
+    thresholds: NDArray[np.float64]  # (C,), least probability with which a class is in a set
+    source: str  # which labels the thresholds come from
 
     @property
     def sizes(self) -> NDArray[np.int64]:
@@ -94,16 +79,13 @@ class PredictionSets:
 
 def check_coverage(coverage: Any) -> float:
     """Return the asked coverage after checking that it lies between 0 and 1."""
-    try:
-        found = float(coverage)
-    except (TypeError, ValueError):
-        found = np.nan
-    if isinstance(coverage, bool) or not 0.0 < found < 1.0:
+    is_number = isinstance(coverage, int | float | np.number) and not isinstance(coverage, bool)
+    if not is_number or not 0.0 < coverage < 1.0:
         raise InputError(
             f"coverage={coverage!r} must be a number between 0 and 1; 0.9 asks for sets that hold "
             "the true class of nine nodes in ten."
         )
-    return found
+    return float(coverage)
 
 
 def check_smoothing(smoothing: Any, is_possible: bool) -> float:
@@ -157,11 +139,13 @@ def sets_from_left_out(
     coverage: float,
     class_conditional: bool = False,
 ) -> PredictionSets:
-    """Return the sets of nodes with thresholds from left-out training labels."""
+    """Return the sets of nodes with probabilities (n, C), thresholds from left-out labels.
+
+    `unlabelled` are the class probabilities (m, C) of all unlabelled nodes.
+    """
     asked: Iterable[int | None] = range(len(classes)) if class_conditional else (None,)
     found = [cross_threshold(left_out, unlabelled, coverage, only) for only in asked]
-    scores = set_scores(probabilities)
-    return _sets(scores, np.array(found), classes, coverage, FROM_LEFT_OUT)
+    return _sets(set_scores(probabilities), np.array(found), classes, coverage, FROM_LEFT_OUT)
 
 
 def sets_from_calibration(
@@ -171,13 +155,14 @@ def sets_from_calibration(
     coverage: float,
     class_conditional: bool = False,
 ) -> PredictionSets:
-    """Return the sets of nodes with scores (n, C) with thresholds from labels set aside."""
+    """Return the sets of nodes with scores (n, C), thresholds from labels set aside.
+
+    Of these come the scores (m, C) and the classes (m,).
+    """
     theirs, labels = calibration
     own = theirs[np.arange(len(labels)), labels]
-    parts = [own]
-    if class_conditional:
-        parts = [own[labels == number] for number in range(len(classes))]
-    found = np.array([split_threshold(part, coverage) for part in parts])
+    asked = [labels == one for one in range(len(classes))] if class_conditional else [labels >= 0]
+    found = np.array([split_threshold(own[part], coverage) for part in asked])
     return _sets(scores, found, classes, coverage, FROM_CALIBRATION)
 
 
@@ -185,9 +170,8 @@ def _sets(
     scores: Scores, thresholds: Scores, classes: NDArray[Any], coverage: float, source: str
 ) -> PredictionSets:
     limits = np.broadcast_to(thresholds, len(classes))
-    return PredictionSets(
-        scores <= limits, classes, coverage, np.maximum(0.0, 1.0 - limits), source
-    )
+    least = np.maximum(0.0, 1.0 - limits)
+    return PredictionSets(scores <= limits, classes, coverage, least, source)
 
 
 def set_scores(

@@ -36,8 +36,8 @@ from truegraph.classify.calibration import (
 )
 from truegraph.classify.inputs import NodeInputs, distance_graph, neighbour_graph
 from truegraph.classify.left_out import all_wrong, balanced_folds, standard_errors
-from truegraph.classify.point_graphs import EDGES, LEAST_DEGREE
 from truegraph.classify.problem import Problem
+from truegraph.classify.spaces import EDGES, LEAST_DEGREE
 from truegraph.errors import InputError
 from truegraph.evaluation.samples import mean_of_samples
 from truegraph.fit_log import FitLog

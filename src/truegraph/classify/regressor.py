@@ -86,18 +86,10 @@ class NodeRegressor(RegressorMixin, NodeEstimator):
         Weight of every view, the largest first.
     observed_graph_weight_ : float
         Weight of all views that rest on the observed graph.
-    learned_graph_ : LearnedGraph or None
-        Learned from the features.
-    transduction_ : ndarray of shape (N,)
-        Predicted value of every fitted node.
-    uncertainty_ : ndarray of shape (N,)
-        Standard deviation of each prediction's error, within views and between them.
-    n_features_in_ : int
-    feature_names_in_ : ndarray of str
-        Only if X was a table.
-    notes_ : tuple of str
-        What was chosen for the user.
-    seconds_ : dict of str to float
+    n_features_in_, feature_names_in_
+        Of X; the names only if it was a table.
+    notes_, seconds_
+        What was chosen for the user, and the seconds of each stage.
     """
 
     def __init__(

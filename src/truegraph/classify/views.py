@@ -14,13 +14,15 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from truegraph.classify.edges import EdgeModel
-from truegraph.classify.feature_space import FeatureSpace, Matrix, unit_rows
 from truegraph.classify.inputs import NodeInputs
-from truegraph.classify.point_graphs import (
+from truegraph.classify.spaces import (
+    FeatureSpace,
+    Matrix,
     PointGraph,
     pagerank,
     row_operator,
     structure_rows,
+    unit_rows,
     walk_operator,
 )
 from truegraph.data.operators import normalised_adjacency
