@@ -195,7 +195,7 @@ def storage() -> tuple[Callable[[Any], None], st.SearchStrategy[Any]]:
             path.write_bytes(content)
         found[0].write_bytes(found[1])
         for part in distributed.PartitionedGraph.open(folder):
-            part.to_pandas()
+            part.edges()
 
     files = st.sampled_from(sorted(sound))
     return target, files.flatmap(
