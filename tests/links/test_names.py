@@ -79,6 +79,7 @@ def test_new_nodes_are_linked_with_names():
     np.testing.assert_array_equal(chance, predictor.predict_new(X[:2], [(0, 5), (1, 6)]))
 
 
+@pytest.mark.filterwarnings("ignore:scores do not tell")
 def test_names_that_do_not_fit_are_told():
     names = [f"n{i:02}" for i in range(40)]
     X = pd.DataFrame(FEATURES[:39], index=names[:39], columns=list("abc"))
