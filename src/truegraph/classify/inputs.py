@@ -153,10 +153,10 @@ def neighbour_graph(features: csr_array, k: int = NEIGHBOURS) -> tuple[csr_array
 def distance_graph(distance: Distance, k: int) -> csr_array:
     """Link every node with its k nearest others by a distance, in either direction: 0/1 (N, N)."""
     nodes = distance.n_nodes
-    engine, k = choose_engine("auto", nodes), min(k, nodes - 1)
+    engine, k = choose_engine("auto", nodes, distance), min(k, nodes - 1)
     found, _ = all_neighbours(distance.queries, distance.base, k, engine=engine, same=True)
-    sources = np.repeat(np.arange(nodes), found.shape[1])
-    return adjacency_from_edges(sources, found.ravel(), None, nodes)
+    sources, targets = np.nonzero(found >= 0)[0], found[found >= 0]
+    return adjacency_from_edges(sources, targets, None, nodes)
 
 
 def nearest_fitted(features: csr_array, new: csr_array, k: int = NEIGHBOURS) -> NDArray[np.int64]:

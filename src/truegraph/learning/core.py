@@ -12,6 +12,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -143,9 +144,12 @@ class _Run:
         if plain and engine == "sketch":
             with self._stage("search"):
                 sketch = SketchSearch(distance.base, int(self.rng.integers(2**31)), self._length)
+            if self.settings.engine == "auto" and sketch.is_hopeless:
+                engine, self.settings = "ivf", replace(self.settings, engine="ivf")
+            else:
                 self._order, distance = sketch.order, distance.permuted(sketch.order)
                 self._cells = sketch.in_order().on(distance.base)
-        elif plain and engine == "ivf":
+        if plain and engine == "ivf":
             with self._stage("search"):
                 cells = CellSearch(distance.base, int(self.rng.integers(2**31)))
             self._cells, self._order = cells.in_order(), cells.order
@@ -214,7 +218,9 @@ class _Run:
         found: dict[str, Any] = {"search": lists.engine, "recall": lists.recall}
         if plain and lists.engine != "exact" and not settings.mutual:
             cells, lam, theta = self._cells, solution.multipliers, solution.theta
-            known = (cells.sample, cells.truth) if isinstance(cells, SketchSearch) else None
+            known = None
+            if isinstance(cells, SketchSearch):
+                known, found["axes"] = (cells.sample, cells.truth), cells.axes
             with self._stage("proof"):
                 low, missed = completeness(lists, distance, candidates, lam, theta, scales, known)
             found["low_recall"] = low

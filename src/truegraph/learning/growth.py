@@ -18,6 +18,7 @@ from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.search.candidates import choose_engine
 from truegraph.learning.search.distances import Distance
 from truegraph.learning.search.neighbours import RECALL_SAMPLE, all_neighbours
+from truegraph.learning.search.sketch import true_neighbours
 from truegraph.learning.solve import kernels
 from truegraph.learning.solve.dual import DualPoint, Problem
 from truegraph.learning.solve.solver import Solution
@@ -48,7 +49,7 @@ def grown_candidates(
     low, high = np.divmod(np.unique(low * n_nodes + high), n_nodes)
     old = _plain(graph.candidates, distance) if is_scaled else graph.candidates
     grown = _extended(old, low, high, distance._between(low, high))
-    return grown, _recall(grown, distance, k - 1, rng)
+    return grown, _recall(grown, distance, k - 1, rng, engine)
 
 
 def _plain(candidates: csr_array, distance: Distance) -> csr_array:
@@ -58,11 +59,17 @@ def _plain(candidates: csr_array, distance: Distance) -> csr_array:
     return csr_array((values, candidates.indices, candidates.indptr), shape=candidates.shape)
 
 
-def _recall(candidates: csr_array, distance: Distance, k: int, rng: np.random.Generator) -> float:
+def _recall(
+    candidates: csr_array, distance: Distance, k: int, rng: np.random.Generator, engine: str
+) -> float:
     """Return the share of the k nearest of a sample of nodes that are their candidates."""
     n_nodes = distance.n_nodes
     sample = np.sort(rng.choice(n_nodes, size=min(n_nodes, RECALL_SAMPLE), replace=False))
-    nearest, _ = all_neighbours(distance.queries[sample], distance.base, k + 1)
+    queries, base = distance.queries[sample], distance.base
+    if engine == "sketch":  # without a copy of all points as float64
+        nearest = true_neighbours(queries, base, np.full(sample.size, -1), k + 1)
+    else:
+        nearest, _ = all_neighbours(queries, base, k + 1)
     rows = [candidates.indices[slice(*candidates.indptr[i : i + 2])] for i in sample]
     others = [found[found != i] for i, found in zip(sample, nearest, strict=True)]
     shares = [np.isin(truth, row).mean() for truth, row in zip(others, rows, strict=True)]

@@ -56,6 +56,8 @@ class Certificate(Shown):
         Engine of the neighbour search ("exact", "ivf", "sketch", or "given" for precomputed
         candidates), and the share of true neighbours it found on a sample; after
         `GraphLearner.update` the share that are candidates, of old and new nodes.
+    axes : int or None
+        Of a search in a sketch: the leading axes that it holds.
     low_recall, missed_objective : float or None
         Of an approximate search: the recall below which one node in twenty of a sample lies, and
         by how much, relative to the objective, the pairs that it missed might lower it (an
@@ -94,6 +96,7 @@ class Certificate(Shown):
     gap_with_added: float | None = None
     low_recall: float | None = None
     missed_objective: float | None = None
+    axes: int | None = None
 
     _may_be_nan = ("relative_gap", "primal", "dual")
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, issparse
 
 from truegraph.learning.inputs import require_candidates
 from truegraph.learning.search.approximate import recalls
@@ -105,13 +105,17 @@ class NeighbourLists:
 
 
 def choose_engine(wanted: str, n_nodes: int, distance: Distance | None = None) -> str:
-    """Turn "auto" into the engine for that many nodes of a distance, of few columns if None."""
-    if wanted != "auto":
-        return wanted
-    if n_nodes <= LARGEST_EXACT:
+    """Turn "auto" into the engine for that many nodes of a distance, of few columns if None.
+
+    The search in cells would make sparse rows of many columns dense: they take a sketch.
+    """
+    if wanted == "auto" and n_nodes <= LARGEST_EXACT:
         return "exact"
-    is_wide = distance is not None and distance.base.shape[1] >= MANY_COLUMNS
-    return "sketch" if is_wide else "ivf"
+    if wanted in ("exact", "sketch"):
+        return wanted
+    base = None if distance is None else distance.base
+    is_wide = base is not None and base.shape[1] >= MANY_COLUMNS
+    return "sketch" if is_wide and (wanted == "auto" or issparse(base)) else "ivf"
 
 
 def nearest_lists(distance: Distance, k: int, *, engine: str, **how: Any) -> NeighbourLists:

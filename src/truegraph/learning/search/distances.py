@@ -221,7 +221,8 @@ class CosineDistance(_PointDistance):
     """
 
     def __init__(self, points: ArrayLike | csr_array, *, name: str = "points") -> None:
-        self._points = unit_rows(checked_points(points, name)) * np.sqrt(0.5)
+        self._points = unit_rows(checked_points(points, name))
+        self._points *= np.sqrt(0.5)
 
 
 def distance_of(points: ArrayLike | csr_array, metric: str, name: str = "points") -> Distance:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -19,6 +19,7 @@ Floats = NDArray[np.float64]
 Points = NDArray[Any] | csr_array
 
 _SMALLEST_POINTS = 1e-150
+_ROWS = 4096  # of points scaled at a time
 
 _compiled = compiled(parallel=True)
 
@@ -129,40 +130,36 @@ def checked_ends(
 
 
 def unit_rows(points: Points) -> Points:
-    """Scale rows to length one, of float64; rows of zeros point along an extra axis."""
-    if isinstance(points, np.ndarray):
-        points = points.astype(np.float64, copy=False)
-    # Divided by its largest entry first, no row is too short or too long to be squared.
-    points, empty = _divided(points, _row_reduced(points, np.maximum))
-    unit, _ = _divided(points, np.sqrt(_row_reduced(points**2, np.add)))
-    if not empty.any():
-        return unit
-    if isinstance(unit, csr_array):
-        return csr_array(hstack([unit, csr_array(empty[:, None].astype(np.float64))]))
-    return np.column_stack([unit, empty])
+    """Scale rows to length one, of float64; rows of zeros point along an extra axis.
 
-
-def _row_reduced(points: Points, operation: np.ufunc) -> Floats:
-    """Return the largest absolute entry, or the sum, of every row."""
+    Dense points take one array of float64 beside themselves, whatever they are made of.
+    """
     if isinstance(points, csr_array):
-        out = np.zeros(points.shape[0])
-        operation.at(out, _row_numbers(points), np.abs(points.data))
-        return out
-    return cast(Floats, operation.reduce(np.abs(points), axis=1))
+        rows = np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
+        # Divided by its largest entry first, no row is too short or too long to be squared.
+        largest, squares = np.zeros(points.shape[0]), np.zeros(points.shape[0])
+        np.maximum.at(largest, rows, np.abs(points.data))
+        data = points.data / _divisor(largest)[rows]
+        np.add.at(squares, rows, data**2)
+        data = data / _divisor(np.sqrt(squares))[rows]
+        unit = csr_array((data, points.indices, points.indptr), shape=points.shape)
+        empty = largest == 0.0
+        return csr_array(hstack([unit, csr_array(empty[:, None] * 1.0)])) if empty.any() else unit
+    count, columns = points.shape
+    largest = np.maximum(points.max(axis=1), -points.min(axis=1)).astype(np.float64)
+    empty = largest == 0.0
+    out = np.zeros((count, columns + bool(empty.any())))
+    out[empty, columns:] = 1.0
+    for first in range(0, count, _ROWS):
+        rows = slice(first, first + _ROWS)
+        part = points[rows].astype(np.float64) / _divisor(largest[rows])[:, None]
+        lengths = np.sqrt(np.add.reduce(np.abs(part**2), axis=1))
+        out[rows, :columns] = part / _divisor(lengths)[:, None]
+    return out
 
 
-def _divided(points: Points, lengths: Floats) -> tuple[Points, NDArray[np.bool_]]:
-    """Divide each row by its length; return the rows and which lengths are zero."""
-    empty = lengths == 0.0
-    divisor = np.where(empty, 1.0, lengths)
-    if isinstance(points, csr_array):
-        data = points.data / divisor[_row_numbers(points)]
-        return csr_array((data, points.indices, points.indptr), shape=points.shape), empty
-    return points / divisor[:, None], empty
-
-
-def _row_numbers(points: csr_array) -> NDArray[np.int64]:
-    return np.repeat(np.arange(points.shape[0]), np.diff(points.indptr))
+def _divisor(lengths: Floats) -> Floats:
+    return np.where(lengths == 0.0, 1.0, lengths)
 
 
 def stacked(first: Any, second: Any) -> Any:

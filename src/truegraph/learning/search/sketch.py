@@ -35,6 +35,7 @@ _LEVELS = (32, 48, 64, 96, 128, 192)  # numbers of axes to try
 _LOOKED_AT = (1.5, 2.0, 2.5, 3.0, 4.0)  # points looked at per neighbour wanted
 _ENOUGH = 0.99  # of the true neighbours must be among those looked at
 _IN_CELLS = 0.985  # and so many in the cells searched
+_LEAST_REACH = 0.9  # with fewer of them, refining takes longer than the search in cells
 # Nanoseconds for an axis of the points in the cells of a query, and for a column of one looked at.
 _AXIS_COST, _COLUMN_COST = 400.0, 0.35
 _NEAREST = 10  # of whose nearest so many are looked at next
@@ -57,7 +58,10 @@ class SketchSearch:
         self.truth = true_neighbours(base[self.sample], base, self.sample, min(k, count - 1))
         self._axes, self._centre = _leading_axes(base, rng)
         self._sketch = np.empty((count, 0), np.float32)
+        self._reach = 0.0
         self.axes, self.looked_at = self._chosen(k)
+        #: Whether the spectrum is so flat that dense points had better be searched themselves.
+        self.is_hopeless = self._reach < _LEAST_REACH and not isinstance(base, csr_array)
         self._axes = np.ascontiguousarray(self._axes[:, : self.axes])
         self._sketch = np.ascontiguousarray(self._sketch[:, : self.axes])
         self._cells = CellSearch(self._sketch, int(rng.integers(2**31)))
@@ -92,6 +96,7 @@ class SketchSearch:
             self._extend(axes)
             sample, truth = self.sample[::2], self.truth[::2]
             ranks = _ranked(self._sketch, axes, sample, truth)
+            self._reach = float((ranks < best[2]).mean()) if math.isinf(best[0]) else 1.0
             for ratio in _LOOKED_AT:
                 looked_at = math.ceil(ratio * k)
                 if (ranks < looked_at).mean() >= _ENOUGH:
