@@ -163,7 +163,10 @@ def _leading_axes(base: Points, rng: np.random.Generator) -> tuple[Floats32, NDA
     if not isinstance(sample, csr_array):
         sample = np.asarray(sample, dtype=np.float64)
         centre = sample.mean(axis=0)
-        sample = (sample - centre).astype(np.float32)
+        sample -= centre
+    # A power of two changes no bit; squares of float32 would overflow beyond 1e19.
+    unit = np.exp2(np.frexp(abs(sample).max())[1].astype(np.float64))
+    sample = (sample / unit).astype(np.float32)
     axes = min(_LEVELS[-1], columns, len(rows))
     wide = rng.normal(size=(columns, min(columns, axes + _SPARE))).astype(np.float32)
     with one_blas_thread():  # the last bits of products depend on the threads
@@ -171,7 +174,8 @@ def _leading_axes(base: Points, rng: np.random.Generator) -> tuple[Floats32, NDA
             wide = np.asarray(sample.T @ (sample @ np.linalg.qr(wide)[0]))
         basis = np.linalg.qr(wide)[0]
         turn = np.linalg.svd(np.asarray(sample @ basis), full_matrices=False)[2]
-        return np.ascontiguousarray((basis @ turn.T)[:, :axes], dtype=np.float32), centre
+        leading = (basis @ turn.T)[:, :axes] / unit
+        return np.ascontiguousarray(leading, dtype=np.float32), centre
 
 
 def project(points: Points, axes: Floats32, centre: NDArray[np.float64]) -> Floats32:
