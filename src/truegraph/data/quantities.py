@@ -138,7 +138,7 @@ def _seconds(cells: pd.Series) -> NDArray[np.float64]:
     found = pd.to_timedelta(spelt.fillna(short), errors="coerce").dt.total_seconds()
     half = clock["half"].str[0].str.lower()
     found = found.mask(half.notna(), found % 43200.0)
-    return (found + 43200.0 * (half == "p")).to_numpy(np.float64)
+    return np.asarray(found + 43200.0 * (half == "p"), dtype=np.float64)
 
 
 def _fits(parts: pd.DataFrame, decimal: str) -> NDArray[np.bool_]:

@@ -45,7 +45,7 @@ def named_graph(
     elif own is None and has_numbers and "pandas" in libraries and "source" in graph.columns:
         own = sorted({*graph["source"].tolist(), *graph["target"].tolist()})
     is_counted = own is None or list(own) == list(range(1, len(own) + 1))
-    if X is not None and rows is None and not is_counted:
+    if X is not None and rows is None and own is not None and not is_counted:
         raise InputError(
             f"the nodes of the graph have names such as {own[0]!r}, which do not say which row of "
             "X each is; give X as a table whose index has these names."

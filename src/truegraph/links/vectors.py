@@ -90,9 +90,8 @@ class LinkSearch:
             least = found[1][-1] if len(found[1]) == k else -np.inf
             block = np.arange(first, min(first + rows, nodes))
             more = self._top(block, k, least, only_above=True)
-            found = top_pairs(
-                *(np.concatenate(parts) for parts in zip(found, more, strict=True)), k
-            )
+            pairs, scores = (np.concatenate(both) for both in zip(found, more, strict=True))
+            found = top_pairs(pairs, scores, k)
         return found
 
     def _top(

@@ -151,10 +151,10 @@ def unit_rows(points: Points) -> Points:
     out = np.zeros((count, columns + bool(empty.any())))
     out[empty, columns:] = 1.0
     for first in range(0, count, _ROWS):
-        rows = slice(first, first + _ROWS)
-        part = points[rows].astype(np.float64) / _divisor(largest[rows])[:, None]
+        block = slice(first, first + _ROWS)
+        part = points[block].astype(np.float64) / _divisor(largest[block])[:, None]
         lengths = np.sqrt(np.add.reduce(np.abs(part**2), axis=1))
-        out[rows, :columns] = part / _divisor(lengths)[:, None]
+        out[block, :columns] = part / _divisor(lengths)[:, None]
     return out
 
 

@@ -189,7 +189,7 @@ def _node_columns(
 
 def _next(graph: LearnedGraph, known: Known, nodes: Integers) -> dict[str, Any]:
     """Return the nodes without a label to label next, among those shown, and their order."""
-    rank = np.asarray(graph.adjacency.sum(axis=1)).ravel()
+    rank: NDArray[Any] = np.asarray(graph.adjacency.sum(axis=1)).ravel()
     reason = "Nodes with the heaviest edges."
     if known.predictions is not None:
         rank = known.predictions.uncertainty

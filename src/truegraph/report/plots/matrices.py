@@ -88,7 +88,8 @@ def _drawn(
 ) -> Figure:
     """Draw graphs of the same nodes, a panel each, their nodes in the order of their groups."""
     nodes = next(iter(graphs.values())).shape[0]
-    group, names, caption = np.zeros(nodes, dtype=np.int64), [], "in the order given"
+    group, caption = np.zeros(nodes, dtype=np.int64), "in the order given"
+    names: list[str] = []
     if labels is not None:
         group, names = _classes(labels, class_names, nodes)
         caption = "ordered by class, boundaries in red"
