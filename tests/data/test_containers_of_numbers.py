@@ -12,7 +12,15 @@ import polars
 import pytest
 from scipy import sparse
 
-from truegraph import GraphLearner, LinkPredictor, Recommender, learn_graph
+from truegraph import (
+    GraphLabelSpreading,
+    GraphLearner,
+    LinkPredictor,
+    NodeClassifier,
+    NodeRegressor,
+    Recommender,
+    learn_graph,
+)
 from truegraph.data import Interactions, as_adjacency
 from truegraph.errors import InputError
 
@@ -74,6 +82,50 @@ def test_features_and_graphs(container: str) -> None:
     found = LinkPredictor(random_state=0).fit(graph, features)
     pairs = np.argwhere(UPPER)[:20]
     assert np.allclose(found.predict_proba(pairs), expected.predict_proba(pairs))
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_estimators_of_nodes(container: str) -> None:
+    features, graph = CONTAINERS[container](COUNTS), CONTAINERS[container](GRAPH)
+    labels = np.where(np.arange(30) < 18, np.arange(30) % 3, -1)
+    heights = np.where(labels < 0, np.nan, COUNTS[:, 1] + 0.5)
+    classifier = NodeClassifier(effort="low", random_state=0)
+
+    def answers(X: Any, graph: Any) -> list[np.ndarray]:
+        return [
+            classifier.fit(X, labels, graph=graph).predict_proba(),
+            classifier.fit(X, labels).predict_proba(),
+            NodeRegressor(random_state=0).fit(X, heights, graph=graph).predict(),
+            GraphLabelSpreading().fit(X, labels).predict_proba(),
+        ]
+
+    for found, expected in zip(
+        answers(features, graph), answers(COUNTS.astype(float), GRAPH), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        list,
+        pd.Series,
+        polars.Series,
+        torch.tensor,
+        lambda y: np.asarray(y, dtype=">i4"),
+        lambda y: np.asarray(y, dtype="int8"),
+        lambda y: [None if one < 0 else one for one in y],
+        lambda y: pd.Series([None if one < 0 else one for one in y], dtype="Int64"),
+        lambda y: pd.Categorical([None if one < 0 else one for one in y]),
+    ],
+)
+def test_labels(kind: Callable[[Any], Any]) -> None:
+    labels = [int(one) for one in np.where(np.arange(30) < 18, np.arange(30) % 3, -1)]
+    model = NodeClassifier("logistic-regression", random_state=0)
+    expected = model.fit(COUNTS.astype(float), np.array(labels)).predict_proba()
+    found = model.fit(COUNTS.astype(float), kind(labels))
+    assert [int(one) for one in found.classes_] == [0, 1, 2]
+    assert (found.predict_proba() == expected).all()
 
 
 @pytest.mark.parametrize("container", CONTAINERS)

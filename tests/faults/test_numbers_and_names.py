@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import subprocess
 import sys
@@ -13,7 +14,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from truegraph import InputError, NodeClassifier, learn_graph
+from truegraph import (
+    GraphLabelSpreading,
+    InputError,
+    NodeClassifier,
+    NodeRegressor,
+    learn_graph,
+)
+from truegraph.classify.models import MODELS
 from truegraph.data import as_adjacency
 
 POINTS = np.random.default_rng(0).normal(size=(30, 3))
@@ -55,23 +63,27 @@ def test_complex_numbers_keep_their_imaginary_part_or_are_refused(form: str) -> 
         COMPLEX[form]()
 
 
-@pytest.mark.filterwarnings("ignore::truegraph.errors.AnswerWarning")  # rightly: so few labels
-@pytest.mark.parametrize("nodes", [2, 3, 4, 6])
-@pytest.mark.parametrize(
-    "model", ["auto", "bgcn", "bgcn-fast", "gcn", "label-propagation", "logistic-regression"]
-)
-@pytest.mark.parametrize("is_table", [True, False])
-def test_tiny_graphs_give_an_answer_or_a_named_error(
-    model: str, nodes: int, is_table: bool
-) -> None:
-    graph = networkx.to_scipy_sparse_array(networkx.path_graph(nodes))
-    labels = np.array(["a", "b", None, None, "a", None], dtype=object)[:nodes]
-    classifier = NodeClassifier(model, random_state=0)
-    with suppress(InputError):
-        classifier.fit(np.eye(nodes) if is_table else None, labels, graph=graph)
-        shares = classifier.predict_proba()
-        assert shares.shape == (nodes, 2)
-        np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-5)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # rightly: so few labels
+@pytest.mark.parametrize("model", [*MODELS, "regressor", "spreading"])
+def test_tiny_graphs_give_an_answer_or_a_named_error(model: str) -> None:
+    for nodes, is_table in itertools.product([2, 3, 4, 5, 6], [True, False]):
+        graph = networkx.to_scipy_sparse_array(networkx.path_graph(nodes))
+        X = np.eye(nodes) if is_table else None
+        y: Any = np.array(["a", "b", None, None, "a", None], dtype=object)[:nodes]
+        with suppress(InputError):
+            if model == "regressor":
+                numbers = np.array([1.5, 2.5, np.nan, np.nan, 0.5, np.nan])[:nodes]
+                found = NodeRegressor(random_state=0).fit(X, numbers, graph=graph).predict()
+                assert found.shape == (nodes,)
+                assert np.isfinite(found).all()
+                continue
+            if model == "spreading":
+                shares = GraphLabelSpreading().fit(X, y).predict_proba()
+            else:
+                shares = NodeClassifier(model, random_state=0).fit(X, y, graph=graph)
+                shares = shares.predict_proba()
+            assert shares.shape == (nodes, 2)
+            np.testing.assert_allclose(shares.sum(axis=1), 1.0, atol=1e-5)
 
 
 def test_a_reader_that_has_had_enough_is_no_error() -> None:

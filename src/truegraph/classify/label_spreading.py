@@ -28,6 +28,7 @@ from truegraph.classify.labels import encode_labels, weights_of_labels
 from truegraph.data.adjacency import as_adjacency
 from truegraph.data.containers import UNLABELLED
 from truegraph.errors import InputError
+from truegraph.gate import plain
 from truegraph.learning.learned import LearnedGraph
 from truegraph.learning.learner import learn_graph
 
@@ -114,7 +115,7 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
         """Take in X and return the graph to spread over."""
         self._rows: Any = None
         if X is not None:
-            self._rows = validate_data(self, X, accept_sparse="csr")
+            self._rows = validate_data(self, plain("X", X), accept_sparse="csr")
         if self.graph is None:
             if self._rows is None:
                 raise InputError("X and graph are both None; give a graph, or rows of features.")
@@ -149,7 +150,7 @@ class GraphLabelSpreading(ClassifierMixin, BaseEstimator):
                 "X is given, but the fit had a graph and no rows; use nodes= for fitted nodes, or "
                 "fit with rows."
             )
-        new = validate_data(self, X, accept_sparse="csr", reset=False)
+        new = validate_data(self, plain("X", X), accept_sparse="csr", reset=False)
         return _mean_of_nearest(csr_array(self._rows), csr_array(new), found)
 
     def predict(self, X: Any = None, *, nodes: Any = None) -> NDArray[Any]:
