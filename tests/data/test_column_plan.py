@@ -158,6 +158,12 @@ def test_iris_as_a_table_is_iris_as_an_array() -> None:
     assert not np.array_equal(ColumnPlan().fit_transform(mixed)[:, 0], mixed["sepal length"])
 
 
+def test_texts_with_zero_bytes_are_encoded() -> None:
+    frame = pd.DataFrame({"note": ["a 00\0", "b 00", "c 0\0 0", "d 1", "e 00\0 f", "g 0"] * 2})
+    plan = ColumnPlan(columns={"note": "text"}).fit(frame)
+    assert np.isfinite(plan.transform(frame)).all()
+
+
 def test_text_of_like_meaning_is_near() -> None:
     """Docstrings of the standard library: a connection is no archive."""
     names, texts = [], []

@@ -215,7 +215,13 @@ def _of_length_one(rows: Block) -> Block:
 def _vectoriser(letters: tuple[int, int], **more: Any) -> Any:
     from sklearn.feature_extraction.text import TfidfVectorizer
 
-    return TfidfVectorizer(analyzer="char_wb", ngram_range=letters, sublinear_tf=True, **more)
+    how: Any = {"analyzer": "char_wb", "ngram_range": letters, "sublinear_tf": True}
+    return TfidfVectorizer(preprocessor=_lower, **how, **more)
+
+
+def _lower(text: str) -> str:
+    """Return a text in lower case; NumPy would drop a zero byte at the end of a group."""
+    return text.lower().replace("\0", " ")
 
 
 def _counted_terms(texts: pd.Series, letters: tuple[int, int]) -> tuple[Any, Any]:
