@@ -38,9 +38,10 @@ Input
         interaction.
     time | COLUMN | Column with the time; the latest interactions are held out.
     items | FILE | A row per item: a column with the items' ids, and further columns of any kind,
-        such as category, text and price. Items without interactions are recommended by them.
-    users | FILE | A row per user, likewise: users who took nothing yet get what users like them
-        took.
+        such as category, text and price. These recommend items without
+        interactions.
+    users | FILE | A row per user, with the same kinds of columns. Users without interactions get
+        what similar users took.
     learn.source | INPUT | A row per node: a .npy, .npz, .csv, .parquet or .xlsx file, - for
         standard input, or a folder of .parquet.
     learn.metric | METRIC | Distance between rows: sqeuclidean, cosine, or precomputed, where INPUT

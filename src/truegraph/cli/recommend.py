@@ -34,7 +34,7 @@ def recommend(
     jobs: int | None = None,
     quiet: bool = False,
 ) -> None:
-    """Recommend items to your users, without training against what they would probably like.
+    """Recommend items to your users, with calibrated probabilities.
 
     Needs --interactions.
     """
